@@ -1,0 +1,70 @@
+# Everything runs from .venv, which `make setup` makes from the pinned, hash-checked constraints.txt.
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(CURDIR)/$(VENV)/bin
+STAMP  := $(VENV)/.installed
+
+# Spark starts its workers with PYSPARK_PYTHON: any other interpreter lacks pyarrow.
+export PYSPARK_PYTHON := $(BIN)/python
+export PYSPARK_DRIVER_PYTHON := $(BIN)/python
+# Without it Spark listens on every address of the machine.
+export SPARK_LOCAL_IP := 127.0.0.1
+
+# Empty, and JAVA_HOME stays as it is, where Spark finds Java 17+ by itself.
+WITH_JAVA = java_home="$$($(BIN)/python -m unskew.spark.java)" && \
+	if [ -n "$$java_home" ]; then export JAVA_HOME="$$java_home"; fi &&
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-fast test-spark lint types imports doctest bench clean
+
+help: ## show this list
+	@echo "unskew: make <target>"
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## make .venv: dependencies, the project, and Java 17+ where there is none
+
+demo: $(STAMP) ## run the main job on a skewed stream
+	@$(WITH_JAVA) $(BIN)/unskew demo
+
+test: $(STAMP) ## run all tests: the fast tier, then the Spark tier
+	@$(WITH_JAVA) $(BIN)/python -m pytest
+
+test-fast: $(STAMP) ## run the tests that need no JVM
+	@$(BIN)/python -m pytest --ignore=tests/spark
+
+test-spark: $(STAMP) ## run the tests that start Spark
+	@$(WITH_JAVA) $(BIN)/python -m pytest tests/spark
+
+lint: $(STAMP) ## check style and formatting
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+
+types: $(STAMP) ## check types
+	@$(BIN)/mypy
+
+imports: $(STAMP) ## check that dependencies between packages run one way
+	@$(BIN)/lint-imports
+
+doctest: $(STAMP) ## run the examples in docstrings and in the README
+	@$(WITH_JAVA) $(BIN)/python -m pytest --doctest-modules --doctest-glob=README.md src README.md
+
+bench: $(STAMP) ## measure speed and accuracy, on one core
+	@NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
+
+clean: ## remove .venv and everything that was built
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): constraints.txt pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "unskew needs Python 3.11 or later; '$(PYTHON)' is $$($(PYTHON) --version 2>&1)." >&2; \
+		echo "Name a newer one: make setup PYTHON=python3.12" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "Installing the pinned dependencies into $(VENV) (some minutes the first time) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps \
+		--no-build-isolation --editable .
+	@$(BIN)/python -m unskew.spark.java > /dev/null
+	@$(BIN)/python -m unskew.spark.archive
+	@touch $@

@@ -1,0 +1,30 @@
+"""Groupings: schemes that give every tuple a worker, one scheme a file."""
+
+from unskew.grouping.base import Grouping, GroupingSpec, Router, Trait
+from unskew.grouping.catalog import CATALOG, grouping, groupings
+from unskew.grouping.d_choices import DChoices
+from unskew.grouping.key import KeyGrouping
+from unskew.grouping.pkg import PartialKeyGrouping
+from unskew.grouping.round_robin import RoundRobin
+from unskew.grouping.shuffle import ShuffleGrouping
+from unskew.grouping.snapshot import Snapshot
+from unskew.grouping.two_choices import TwoChoices
+from unskew.grouping.w_choices import WChoices
+
+__all__ = [
+    "CATALOG",
+    "DChoices",
+    "Grouping",
+    "GroupingSpec",
+    "KeyGrouping",
+    "PartialKeyGrouping",
+    "RoundRobin",
+    "Router",
+    "ShuffleGrouping",
+    "Snapshot",
+    "Trait",
+    "TwoChoices",
+    "WChoices",
+    "grouping",
+    "groupings",
+]

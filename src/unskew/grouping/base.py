@@ -1,0 +1,177 @@
+"""The contract of a grouping.
+
+A *grouping* is a scheme with its settings: frozen, small, and picklable, so that it travels to
+every source. ``build()`` makes a *router*, the grouping at work on one source, which holds the
+state. ``router.route(hashes)`` gives each tuple a worker, a whole batch a call.
+
+What a router promises, and `unskew.testing.check_grouping` holds it to:
+
+- every tuple gets exactly one worker in [0, n_workers);
+- the same grouping, snapshot, source and tuples give the same routes, on any machine, however
+  the tuples are cut into batches;
+- ``route(a); route(b)`` gives b the same routes as ``route(a)``, ``snapshot()``,
+  ``build(resume=...)``, ``route(b)``;
+- what it holds does not grow with the number of keys;
+- a call that raises has changed nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from enum import Flag, auto
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from unskew.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    InvalidTypeError,
+    SnapshotMismatchError,
+)
+from unskew.grouping.snapshot import Snapshot
+from unskew.hashing.arrays import as_hashes, as_weights
+from unskew.hashing.mix import GOLDEN
+from unskew.typing import AnyArray, KeyHashes, Weights, Workers
+
+
+class Trait(Flag):
+    """What the users of a grouping must know of it."""
+
+    NONE = 0
+    SPLITS_KEYS = auto()
+    """Tuples of one key may go to several workers, so their partials must be merged."""
+    ORDER_DEPENDENT = auto()
+    """A route depends on the tuples before it, not on the key alone."""
+    COMPILED = auto()
+    """Routing needs a compiled kernel, and so Numba in the process."""
+
+
+@dataclass(frozen=True, slots=True)
+class GroupingSpec:
+    """Name, source and traits of a scheme."""
+
+    name: str
+    cites: str
+    traits: Trait
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping(ABC):
+    """A scheme with its settings. Subclasses add theirs as fields with defaults."""
+
+    spec: ClassVar[GroupingSpec]
+    n_workers: int
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        """Check the settings; subclasses call this and go on with their own."""
+        check_whole("n_workers", self.n_workers, 2, 2**31 - 1)
+        check_whole("seed", self.seed, 0, 2**64 - 1)
+
+    def build(self, resume: Snapshot | None = None, source: int = 0) -> Router:
+        """Start a router on one source, from nothing or from a snapshot.
+
+        ``source`` tells the sources of one stream apart (on Spark it is the partition id): a
+        scheme that takes workers in turn starts each source at another worker, so that many
+        short sources do not all begin with worker 0.
+        """
+        check_whole("source", source, 0, 2**63 - 1)
+        router = self._start(source)
+        if resume is not None:
+            if not isinstance(resume, Snapshot):
+                raise InvalidTypeError(
+                    "resume", f"a {type(resume).__name__}", "pass what router.snapshot() returned"
+                )
+            resume.must_fit(self.spec.name, self.n_workers)
+            router.restore(resume.arrays)
+        return router
+
+    @property
+    def splits_keys(self) -> bool:
+        """Whether tuples of one key may go to several workers."""
+        return Trait.SPLITS_KEYS in self.spec.traits
+
+    @property
+    def workers_per_key(self) -> int:
+        """On how many workers the tuples of one key can end up, from one source."""
+        return self.n_workers if self.splits_keys else 1
+
+    @abstractmethod
+    def _start(self, source: int) -> Router:
+        """Return a router that has seen nothing."""
+
+
+class Router(ABC):
+    """A grouping at work on one source.
+
+    ``state`` names the arrays that a snapshot carries; everything else a subclass keeps must
+    follow from them.
+    """
+
+    def __init__(self, grouping: Grouping, state: dict[str, AnyArray]) -> None:
+        self.grouping = grouping
+        self._state = state
+
+    def route(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> Workers:
+        """Give every tuple a worker, in order.
+
+        ``hashes`` are 64-bit key hashes (`unskew.hashing.hash_keys`, or Spark's ``xxhash64``).
+        ``weights`` says what each tuple costs, where the scheme counts load; 1 if not given.
+        """
+        checked = as_hashes(hashes)
+        if not len(checked):
+            raise InvalidInputError("hashes", "is empty", "pass at least one tuple")
+        costs = as_weights(weights, len(checked))
+        return self._route(checked, costs)
+
+    def snapshot(self) -> Snapshot:
+        """Return what ``grouping.build(resume=...)`` needs to go on from here."""
+        arrays = {name: array.copy() for name, array in self._state.items()}
+        return Snapshot(self.grouping.spec.name, self.grouping.n_workers, arrays)
+
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Take over the state of a snapshot; checked whole before anything is changed."""
+        check_arrays(arrays, self._state)
+        for name, array in self._state.items():
+            array[:] = arrays[name]
+
+    @abstractmethod
+    def _route(self, hashes: KeyHashes, weights: Weights) -> Workers:
+        """Route a checked batch."""
+
+
+def check_arrays(found: dict[str, AnyArray], expected: dict[str, AnyArray]) -> None:
+    """Refuse a snapshot whose arrays are not those of this state."""
+    if found.keys() != expected.keys():
+        raise SnapshotMismatchError("arrays", sorted(found), sorted(expected))
+    for name, array in expected.items():
+        ours = (array.dtype.str, array.shape)
+        theirs = (found[name].dtype.str, found[name].shape)
+        if theirs != ours:
+            raise SnapshotMismatchError(f"array `{name}`", theirs, ours)
+
+
+def first_turn(source: int, n_workers: int) -> int:
+    """Return the worker a source starts with, so that any number of sources start well apart."""
+    return int((source * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) * n_workers >> 64)
+
+
+def check_whole(name: str, value: Any, low: int, high: int) -> None:
+    """Refuse what is not a whole number in [low, high]."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidParameterError(name, value, "a whole number")
+    if value < low:
+        raise InvalidParameterError(name, value, f"at least {low}")
+    if value > high:
+        raise InvalidParameterError(name, value, f"at most {high}")
+
+
+def check_share(name: str, value: Any) -> None:
+    """Refuse what is not a number strictly between 0 and 1."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
+        raise InvalidParameterError(name, value, "a number in (0, 1)")
+    if not 0 < value < 1:
+        raise InvalidParameterError(name, value, "a number in (0, 1)")

@@ -1,0 +1,67 @@
+"""Checks of what comes in, before any state changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from unskew.errors import InvalidInputError, InvalidTypeError
+from unskew.typing import AnyArray, KeyHashes, Weights
+
+_ALL_ONE = np.empty(0, np.float64)
+
+
+def as_hashes(hashes: Any) -> KeyHashes:
+    """Return key hashes as a read-only 1-D uint64 array, without a copy where possible.
+
+    int64 is taken as it is, bit for bit: Spark's ``xxhash64`` is a signed long.
+    """
+    array = _one_dimension("hashes", hashes)
+    if array.dtype.kind not in "iu" or array.dtype.itemsize != 8:
+        raise InvalidTypeError(
+            "hashes",
+            f"an array of {array.dtype}",
+            "pass 64-bit key hashes: unskew.hashing.hash_keys(keys)",
+        )
+    return as_readonly(array.view(np.uint64))
+
+
+def as_weights(weights: Any, length: int) -> Weights:
+    """Return the cost of each tuple; an empty array where none are given."""
+    if weights is None:
+        return as_readonly(_ALL_ONE)
+    array = _one_dimension("weights", weights)
+    if array.dtype.kind not in "iuf":
+        raise InvalidTypeError("weights", f"an array of {array.dtype}", "pass real numbers")
+    if len(array) != length:
+        raise InvalidInputError(
+            "weights", f"has {len(array)} values for {length} tuples", "pass one for each tuple"
+        )
+    array = array.astype(np.float64)
+    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    if wrong.size:
+        raise InvalidInputError(
+            "weights",
+            f"is {array[wrong[0]]} at position {wrong[0]}",
+            "pass finite numbers that are not negative",
+        )
+    return as_readonly(array)
+
+
+def _one_dimension(name: str, values: Any) -> AnyArray:
+    if not isinstance(values, np.ndarray):
+        raise InvalidTypeError(name, f"a {type(values).__name__}", "pass a 1-D NumPy array")
+    if values.ndim != 1:
+        raise InvalidInputError(name, f"has {values.ndim} dimensions", "pass a 1-D array")
+    return values
+
+
+def as_readonly(array: AnyArray) -> AnyArray:
+    """Return a contiguous, read-only view.
+
+    Kernels are compiled for the kind of array they get; with one kind there is one form of each.
+    """
+    view = np.ascontiguousarray(array).view()
+    view.flags.writeable = False
+    return view

@@ -1,0 +1,54 @@
+"""What a sketch answers: keys, their counts, and how far a count may be off."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from unskew.errors import SnapshotMismatchError
+from unskew.typing import AnyArray, KeyHashes
+
+_FLOAT = np.dtype(np.float64)
+
+
+class Counts(NamedTuple):
+    """Keys with their counts; the error bounds what a count may be off by."""
+
+    keys: KeyHashes
+    counts: npt.NDArray[np.float64]
+    errors: npt.NDArray[np.float64]
+
+    def heaviest_first(self) -> Counts:
+        """Order the keys; among equals the lowest key hash comes first, so the order is fixed."""
+        order = np.lexsort((self.keys, -self.counts))
+        return Counts(self.keys[order], self.counts[order], self.errors[order])
+
+    def at_least(self, threshold: float) -> Counts:
+        """Keep the keys whose count reaches the threshold."""
+        return self.top(int((self.counts >= threshold).sum()))
+
+    def top(self, k: int) -> Counts:
+        """Keep the ``k`` heaviest."""
+        return Counts(self.keys[:k], self.counts[:k], self.errors[:k])
+
+    def arrays(self) -> dict[str, AnyArray]:
+        """Return copies by name, for a snapshot."""
+        return {name: column.copy() for name, column in zip(self._fields, self, strict=True)}
+
+    @classmethod
+    def from_arrays(cls, arrays: dict[str, AnyArray]) -> Counts:
+        """Read what `arrays` gave; anything else is refused."""
+        expected = {"keys": np.dtype(np.uint64), "counts": _FLOAT, "errors": _FLOAT}
+        found = {name: arrays[name].dtype for name in expected if name in arrays}
+        if found != expected:
+            raise SnapshotMismatchError("columns", found, expected)
+        shapes = {arrays[name].shape for name in expected}
+        if len(shapes) > 1 or len(next(iter(shapes))) != 1:
+            raise SnapshotMismatchError("shapes of columns", sorted(shapes), "one length")
+        return cls(*(arrays[name] for name in cls._fields))
+
+    def __repr__(self) -> str:
+        columns = zip(self._fields, self, strict=True)
+        return f"Counts({', '.join(f'{name}={column.tolist()}' for name, column in columns)})"
