@@ -46,8 +46,9 @@ types: $(STAMP) ## check types
 imports: $(STAMP) ## check that dependencies between packages run one way
 	@$(BIN)/lint-imports
 
-doctest: $(STAMP) ## run the examples in docstrings and in the README
-	@$(WITH_JAVA) $(BIN)/python -m pytest --doctest-modules --doctest-glob=README.md src README.md
+doctest: $(STAMP) ## run the examples in docstrings and pages
+	@$(WITH_JAVA) $(BIN)/python -m pytest --doctest-modules --doctest-glob="*.md" \
+		src README.md CONTRIBUTING.md docs
 
 bench: $(STAMP) ## measure speed and accuracy, on one core
 	@NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.run

@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.console import Console
 
-SECTIONS = ("speed", "fidelity", "sketches", "cold_start")
+SECTIONS = ("speed", "fidelity", "sketches", "cold_start", "startup")
 RESULTS = Path(__file__).with_name("results.json")
 
 
@@ -49,7 +49,9 @@ def main() -> None:
 
 def machine() -> str:
     """Describe the machine in a line, without naming it."""
-    packages = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow"))
+    packages = ", ".join(
+        f"{name} {version(name)}" for name in ("numpy", "numba", "pyarrow", "pyspark")
+    )
     python = f"Python {platform.python_version()}"
     return f"{processor()}; {python}, {packages}, datasketches {version('datasketches')}"
 

@@ -25,14 +25,9 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from unskew.errors import (
-    InvalidInputError,
-    InvalidParameterError,
-    InvalidTypeError,
-    SnapshotMismatchError,
-)
+from unskew.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
 from unskew.grouping.snapshot import Snapshot
-from unskew.hashing.arrays import as_hashes, as_weights
+from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.hashing.mix import GOLDEN
 from unskew.typing import AnyArray, KeyHashes, Weights, Workers
 
@@ -141,17 +136,6 @@ class Router(ABC):
     @abstractmethod
     def _route(self, hashes: KeyHashes, weights: Weights) -> Workers:
         """Route a checked batch."""
-
-
-def check_arrays(found: dict[str, AnyArray], expected: dict[str, AnyArray]) -> None:
-    """Refuse a snapshot whose arrays are not those of this state."""
-    if found.keys() != expected.keys():
-        raise SnapshotMismatchError("arrays", sorted(found), sorted(expected))
-    for name, array in expected.items():
-        ours = (array.dtype.str, array.shape)
-        theirs = (found[name].dtype.str, found[name].shape)
-        if theirs != ours:
-            raise SnapshotMismatchError(f"array `{name}`", theirs, ours)
 
 
 def first_turn(source: int, n_workers: int) -> int:

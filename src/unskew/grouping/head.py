@@ -21,15 +21,9 @@ import numpy as np
 
 from unskew._kernel import inlined
 from unskew.errors import InvalidParameterError
-from unskew.grouping.base import (
-    Grouping,
-    Router,
-    check_arrays,
-    check_share,
-    check_whole,
-    first_turn,
-)
+from unskew.grouping.base import Grouping, Router, check_share, check_whole, first_turn
 from unskew.grouping.snapshot import Snapshot
+from unskew.hashing.arrays import check_arrays
 from unskew.hashing.candidates import first_of
 from unskew.hashing.mix import salt_of
 from unskew.sketch.least import new_order, renew

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
 
-from unskew.errors import InvalidInputError, InvalidTypeError
+from unskew.errors import InvalidInputError, InvalidTypeError, SnapshotMismatchError
 from unskew.typing import AnyArray, KeyHashes, Weights
 
 _ALL_ONE = np.empty(0, np.float64)
@@ -65,3 +66,18 @@ def as_readonly(array: AnyArray) -> AnyArray:
     view = np.ascontiguousarray(array).view()
     view.flags.writeable = False
     return view
+
+
+def check_arrays(
+    found: dict[str, AnyArray], expected: dict[str, AnyArray], of_any_length: Collection[str] = ()
+) -> None:
+    """Refuse the arrays of a snapshot unless they have the names, types and shapes expected."""
+    if found.keys() != expected.keys():
+        raise SnapshotMismatchError("arrays", sorted(found), sorted(expected))
+    for name, array in expected.items():
+        ours, theirs = (
+            (each.dtype.str, each.ndim if name in of_any_length else each.shape)
+            for each in (array, found[name])
+        )
+        if theirs != ours:
+            raise SnapshotMismatchError(f"array `{name}`", theirs, ours)

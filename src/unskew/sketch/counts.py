@@ -10,8 +10,6 @@ import numpy.typing as npt
 from unskew.errors import SnapshotMismatchError
 from unskew.typing import AnyArray, KeyHashes
 
-_FLOAT = np.dtype(np.float64)
-
 
 class Counts(NamedTuple):
     """Keys with their counts; the error bounds what a count may be off by."""
@@ -38,16 +36,12 @@ class Counts(NamedTuple):
         return {name: column.copy() for name, column in zip(self._fields, self, strict=True)}
 
     @classmethod
-    def from_arrays(cls, arrays: dict[str, AnyArray]) -> Counts:
-        """Read what `arrays` gave; anything else is refused."""
-        expected = {"keys": np.dtype(np.uint64), "counts": _FLOAT, "errors": _FLOAT}
-        found = {name: arrays[name].dtype for name in expected if name in arrays}
-        if found != expected:
-            raise SnapshotMismatchError("columns", found, expected)
-        shapes = {arrays[name].shape for name in expected}
-        if len(shapes) > 1 or len(next(iter(shapes))) != 1:
-            raise SnapshotMismatchError("shapes of columns", sorted(shapes), "one length")
-        return cls(*(arrays[name] for name in cls._fields))
+    def of(cls, snapshot: dict[str, AnyArray]) -> Counts:
+        """Return the columns of a snapshot, which must be of one length."""
+        lengths = [len(snapshot[name]) for name in cls._fields]
+        if len(set(lengths)) > 1:
+            raise SnapshotMismatchError("lengths of columns", lengths, lengths[:1] * 3)
+        return cls(*(snapshot[name] for name in cls._fields))
 
     def __repr__(self) -> str:
         columns = zip(self._fields, self, strict=True)

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from unskew._kernel import kernel
 from unskew.errors import InvalidParameterError, SnapshotMismatchError
-from unskew.hashing.arrays import as_hashes, as_weights
+from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
 from unskew.sketch.table import find, insert, new_table
 from unskew.typing import AnyArray, KeyHashes, Weights
@@ -138,9 +138,10 @@ class LossyCounting:
 
     def load(self, snapshot: dict[str, AnyArray]) -> None:
         """Take the keys of a snapshot in place of those held."""
+        check_arrays(snapshot, self.snapshot(), of_any_length=Counts._fields)
         if snapshot["epsilon"][0] != self.epsilon:
             raise SnapshotMismatchError("epsilon", float(snapshot["epsilon"][0]), self.epsilon)
-        columns = Counts.from_arrays(snapshot)
+        columns = Counts.of(snapshot)
         self._fill(columns, float(snapshot["total"][0]), max(64, len(columns.keys)))
 
     def _columns(self) -> Counts:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from unskew.errors import InvalidParameterError
-from unskew.hashing.arrays import as_hashes, as_weights
+from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
 from unskew.sketch.lossy_counting import LossyCounting
 from unskew.typing import AnyArray, KeyHashes
@@ -88,7 +88,10 @@ class SlidingLossyCounting:
 
     def load(self, snapshot: dict[str, AnyArray]) -> None:
         """Take the counters of a snapshot in place of those held."""
-        for position, counter in enumerate(self._counters):
+        columns = {name for name in snapshot if name.split(".")[-1] in Counts._fields}
+        check_arrays(snapshot, self.snapshot(), of_any_length=columns)
+        loaded = [LossyCounting(counter.epsilon) for counter in self._counters]
+        for position, counter in enumerate(loaded):
             prefix = f"{position}."
             counter.load(
                 {
@@ -97,4 +100,5 @@ class SlidingLossyCounting:
                     if name.startswith(prefix)
                 }
             )
+        self._counters = loaded
         self._seen = int(snapshot["seen"][0])

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from unskew._kernel import inlined, kernel
 from unskew.errors import InvalidInputError, InvalidParameterError, SnapshotMismatchError
-from unskew.hashing.arrays import as_hashes, as_weights
+from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
 from unskew.sketch.least import Order, heed, least, new_order, renew
 from unskew.sketch.table import find, insert, new_table, remove
@@ -207,9 +207,10 @@ class SpaceSaving:
 
     def load(self, snapshot: dict[str, AnyArray]) -> None:
         """Take the counters of a snapshot in place of those held."""
+        check_arrays(snapshot, self.snapshot(), of_any_length=Counts._fields)
         if int(snapshot["capacity"][0]) != self.capacity:
             raise SnapshotMismatchError("capacity", int(snapshot["capacity"][0]), self.capacity)
-        columns = Counts.from_arrays(snapshot)
+        columns = Counts.of(snapshot)
         if len(columns.keys) > self.capacity:
             raise SnapshotMismatchError("number of keys", len(columns.keys), self.capacity)
         self._restore(columns, float(snapshot["total"][0]))

@@ -1,0 +1,90 @@
+import numpy as np
+import pytest
+
+import unskew
+from unskew.errors import InvalidInputError, InvalidParameterError, InvalidTypeError, UnskewError
+from unskew.grouping.base import first_turn
+
+ALL = pytest.mark.parametrize("name", unskew.groupings())
+HASHES = np.arange(5, dtype=np.uint64)
+
+
+@ALL
+@pytest.mark.parametrize("n_workers", [0, 1, -3, 2**31])
+def test_too_few_or_too_many_workers_are_refused(name, n_workers):
+    with pytest.raises(InvalidParameterError, match=rf"`n_workers` is {n_workers}; expected at"):
+        unskew.grouping(name, n_workers)
+
+
+@ALL
+@pytest.mark.parametrize("n_workers", [2.0, "10", None, True])
+def test_a_number_of_workers_that_is_not_whole_is_refused(name, n_workers):
+    with pytest.raises(InvalidParameterError, match=r"`n_workers` is .*a whole number"):
+        unskew.grouping(name, n_workers)
+
+
+@ALL
+@pytest.mark.parametrize("seed", [-1, 2**64, 0.5])
+def test_a_seed_that_is_no_64_bit_number_is_refused(name, seed):
+    with pytest.raises(InvalidParameterError, match="`seed` is"):
+        unskew.grouping(name, 10, seed=seed)
+
+
+@ALL
+@pytest.mark.parametrize("source", [-1, 1.0, 2**63])
+def test_a_source_that_is_no_number_of_a_source_is_refused(name, source):
+    with pytest.raises(InvalidParameterError, match="`source` is"):
+        unskew.grouping(name, 10).build(source=source)
+
+
+BAD_INPUT = {
+    "float hashes": (HASHES.astype(float), None, InvalidTypeError, "array of float64.*hash_keys"),
+    "narrow hashes": (HASHES.astype(np.int32), None, InvalidTypeError, "array of int32"),
+    "a list": ([1, 2], None, InvalidTypeError, "`hashes` is a list; pass a 1-D NumPy array"),
+    "2-D hashes": (HASHES[np.newaxis], None, InvalidInputError, "`hashes` has 2 dimensions"),
+    "no tuple": (HASHES[:0], None, InvalidInputError, "`hashes` is empty; pass at least one"),
+    "NaN": (HASHES, np.array([1, 1, np.nan, 1, 1]), InvalidInputError, "is nan at position 2"),
+    "inf": (HASHES, np.array([1, 1, 1, 1, np.inf]), InvalidInputError, "is inf at position 4"),
+    "negative": (HASHES, np.array([1, -2, 1, 1, 1]), InvalidInputError, "is -2.0 at position 1"),
+    "2-D weights": (HASHES, np.ones((5, 1)), InvalidInputError, "`weights` has 2 dimensions"),
+    "too few": (HASHES, np.ones(4), InvalidInputError, "has 4 values for 5 tuples"),
+    "text": (HASHES, np.full(5, "1"), InvalidTypeError, "`weights` is an array of <U1"),
+    "weights list": (HASHES, [1] * 5, InvalidTypeError, "`weights` is a list"),
+}
+
+
+@ALL
+@pytest.mark.parametrize("case", BAD_INPUT)
+def test_bad_input_is_refused_and_changes_nothing(name, case):
+    hashes, weights, error, message = BAD_INPUT[case]
+    router = unskew.grouping(name, 10).build()
+    router.route(HASHES)
+    before = router.snapshot().to_bytes()
+
+    with pytest.raises(error, match=message) as caught:
+        router.route(hashes, weights)
+
+    assert isinstance(caught.value, UnskewError)
+    assert router.snapshot().to_bytes() == before
+
+
+@ALL
+def test_signed_hashes_are_taken_bit_for_bit(name):
+    hashes = np.random.default_rng(0).integers(0, 2**64, 1000, np.uint64)
+    grouping = unskew.grouping(name, 10)
+
+    signed = grouping.build().route(hashes.view(np.int64))
+
+    assert np.array_equal(signed, grouping.build().route(hashes))
+
+
+@ALL
+def test_a_grouping_is_frozen(name):
+    with pytest.raises(AttributeError):
+        unskew.grouping(name, 10).n_workers = 11
+
+
+def test_any_number_of_sources_starts_well_spread():
+    for n in (2, 10, 100):
+        starts = np.bincount([first_turn(source, n) for source in range(50 * n)], minlength=n)
+        assert np.ptp(starts) <= 10

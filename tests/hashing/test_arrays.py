@@ -1,0 +1,153 @@
+import numpy as np
+import pytest
+
+from unskew.errors import InvalidInputError, InvalidTypeError
+from unskew.hashing.arrays import as_hashes, as_readonly, as_weights
+
+
+def test_hashes_are_taken_without_a_copy():
+    hashes = np.array([1, 2, 3], np.uint64)
+
+    assert np.shares_memory(as_hashes(hashes), hashes)
+
+
+def test_int64_is_taken_bit_for_bit():
+    # Spark's xxhash64 is a signed long.
+    signed = np.array([-1, 0, -(2**63), 2**63 - 1], np.int64)
+
+    checked = as_hashes(signed)
+
+    assert checked.dtype == np.uint64
+    assert checked.tolist() == [2**64 - 1, 0, 2**63, 2**63 - 1]
+
+
+def test_every_second_hash_of_an_array_is_taken_and_lies_together():
+    hashes = np.arange(10, dtype=np.uint64)
+
+    checked = as_hashes(hashes[::2])
+
+    assert checked.tolist() == [0, 2, 4, 6, 8]
+    assert checked.flags.c_contiguous
+
+
+def test_hashes_in_the_order_of_bytes_of_another_machine_keep_their_value():
+    # A kernel that read them as they lie would route every key elsewhere.
+    swapped = np.array([1, 2**40], np.dtype(np.uint64).newbyteorder())
+
+    assert as_hashes(swapped).tolist() == [1, 2**40]
+
+
+def test_what_comes_out_is_read_only_and_what_went_in_is_not():
+    hashes, weights = np.array([1, 2], np.uint64), np.array([0.5, 2.0])
+
+    for checked in (as_hashes(hashes), as_weights(weights, 2), as_weights(None, 2)):
+        assert not checked.flags.writeable
+    assert hashes.flags.writeable
+    assert weights.flags.writeable
+
+
+def test_checking_changes_no_value_of_the_input():
+    hashes, weights = np.array([5, 6], np.int64), np.array([1, 2], np.int32)
+
+    as_hashes(hashes)
+    as_weights(weights, 2)
+
+    assert hashes.dtype == np.int64
+    assert hashes.tolist() == [5, 6]
+    assert weights.tolist() == [1, 2]
+
+
+def test_read_only_hashes_are_taken():
+    # Arrow hands out read-only memory.
+    hashes = np.array([1, 2], np.uint64)
+    hashes.flags.writeable = False
+
+    assert as_hashes(hashes).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(
+    "dtype", [np.int32, np.uint32, np.float64, np.bool_, "M8[s]", "m8[s]", object, "U3"]
+)
+def test_hashes_of_another_type_are_refused_by_its_name(dtype):
+    values = np.zeros(2, dtype)
+
+    with pytest.raises(InvalidTypeError, match="`hashes` is an array of") as caught:
+        as_hashes(values)
+
+    assert str(values.dtype) in str(caught.value)
+    assert "hash_keys" in str(caught.value)
+
+
+@pytest.mark.parametrize("values", [[1, 2], (1, 2), range(2), 7, None, "ab"])
+def test_what_is_no_array_is_refused_by_its_type(values):
+    with pytest.raises(InvalidTypeError, match=f"`hashes` is a {type(values).__name__};"):
+        as_hashes(values)
+
+
+@pytest.mark.parametrize("values", [[1.0, 2.0], 1.0, "ab"])
+def test_weights_that_are_no_array_are_refused_by_their_type(values):
+    with pytest.raises(InvalidTypeError, match=f"`weights` is a {type(values).__name__};"):
+        as_weights(values, 2)
+
+
+@pytest.mark.parametrize("shape", [(), (2, 2), (1, 2, 3)])
+def test_any_number_of_dimensions_but_one_is_refused(shape):
+    found = f"has {len(shape)} dimensions"
+
+    with pytest.raises(InvalidInputError, match=f"`hashes` {found}"):
+        as_hashes(np.zeros(shape, np.uint64))
+    with pytest.raises(InvalidInputError, match=f"`weights` {found}"):
+        as_weights(np.zeros(shape), 2)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float16, np.float32, np.float64])
+def test_weights_of_any_real_type_become_doubles(dtype):
+    checked = as_weights(np.array([0, 1, 3], dtype), 3)
+
+    assert checked.dtype == np.float64
+    assert checked.tolist() == [0.0, 1.0, 3.0]
+
+
+def test_every_second_weight_of_an_array_is_taken_and_lies_together():
+    checked = as_weights(np.arange(6.0)[::2], 3)
+
+    assert checked.tolist() == [0.0, 2.0, 4.0]
+    assert checked.flags.c_contiguous
+
+
+def test_no_weights_are_an_empty_array():
+    assert as_weights(None, 5).tolist() == []
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.complex128, object, "U3", "m8[s]"])
+def test_weights_that_are_no_real_numbers_are_refused(dtype):
+    with pytest.raises(InvalidTypeError, match="`weights` is an array of"):
+        as_weights(np.zeros(2, dtype), 2)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, -1.0, -5e-324])
+def test_a_weight_that_cannot_be_a_load_is_refused_with_its_position(bad):
+    weights = np.array([1.0, 0.0, bad, bad])
+
+    with pytest.raises(InvalidInputError, match=rf"`weights` is {bad} at position 2;"):
+        as_weights(weights, 4)
+
+
+def test_minus_zero_is_no_negative_weight():
+    assert as_weights(np.array([-0.0]), 1).tolist() == [0.0]
+
+
+@pytest.mark.parametrize("length", [0, 2, 4])
+def test_one_weight_for_each_tuple_is_needed(length):
+    with pytest.raises(InvalidInputError, match=f"has 3 values for {length} tuples"):
+        as_weights(np.ones(3), length)
+
+
+def test_a_read_only_view_shares_memory_and_leaves_its_base_alone():
+    base = np.arange(3.0)
+
+    view = as_readonly(base)
+
+    assert np.shares_memory(view, base)
+    assert not view.flags.writeable
+    assert base.flags.writeable
