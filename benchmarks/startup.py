@@ -107,7 +107,7 @@ def tables(results: dict[str, Any]) -> list[Table]:
     without = "" if results["archive"] else "; no archive could be built for this Java"
     sessions = Table(
         "sessions",
-        f"Seconds from a new process, Java {results['java']}; median of {results['repeats']}{without}",
+        f"Seconds, new process, Java {results['java']}, median of {results['repeats']}{without}",
         ("session", "session ready", "first result"),
     )
     for name, figures in results["sessions"].items():
