@@ -12,11 +12,13 @@ same bits on every run.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import importlib
 import os
 import sys
+import tempfile
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -113,6 +115,8 @@ def _compile(function: Callable[..., Any], *, inline: bool) -> Any:
     )
     linked.__qualname__ = function.__qualname__
     linked.__module__ = function.__module__
+    if config.DISABLE_JIT:
+        return linked
     # Without the runtime for reference counts (`_nrt`) a kernel cannot allocate, as it should not,
     # and a step called for every tuple does not count references to its arrays, which made
     # SpaceSaving ten times slower.
@@ -137,22 +141,29 @@ def _compile(function: Callable[..., Any], *, inline: bool) -> Any:
 
 @functools.cache
 def cache_folder() -> Path:
-    """Where compiled kernels are kept: beside the package if that can be written, else at home."""
+    """Say where compiled kernels are kept: beside the package, or where the user can write."""
     digest = hashlib.sha256()
     package = Path(__file__).parent
     for source in (Path(__file__), *_kernel_sources()):
         name = source.relative_to(package).as_posix()
         digest.update(name.encode() + b"\0" + source.read_bytes())
     folder = f"kernels-{sys.implementation.cache_tag}-{digest.hexdigest()[:16]}"
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "unskew"
-    for parent in (package / "__pycache__", home):
+    for parent in (package / "__pycache__", *_user_caches()):
         try:
             (parent / folder).mkdir(parents=True, exist_ok=True)
         except OSError:
             continue
         if os.access(parent / folder, os.W_OK):
             return parent / folder
-    return home / folder  # Numba then says that it cannot write there
+    # A container may give its user neither. What is compiled then serves this process alone.
+    return Path(tempfile.mkdtemp(prefix="unskew-")) / folder
+
+
+def _user_caches() -> Iterator[Path]:
+    if configured := os.environ.get("XDG_CACHE_HOME"):
+        yield Path(configured, "unskew")
+    with contextlib.suppress(RuntimeError):  # a user without a home
+        yield Path.home() / ".cache" / "unskew"
 
 
 def _names(code: types.CodeType) -> Iterator[str]:
@@ -170,5 +181,10 @@ def _kernel_sources() -> Iterator[Path]:
 
 
 def _cached_signatures(dispatcher: Any) -> list[Any]:
-    index = dispatcher._cache._cache_file._load_index()
-    return [key[0] for key in index]
+    """Return the signatures for which the cache has code that this processor runs."""
+    cache = getattr(dispatcher, "_cache", None)  # none with the JIT disabled
+    if cache is None:
+        return []
+    codegen = dispatcher.targetctx.codegen()
+    index = cache._cache_file._load_index()
+    return [key[0] for key in index if key == cache._index_key(key[0], codegen)]

@@ -20,7 +20,7 @@ def worker_loads(workers: Workers, n_workers: int, weights: AnyArray | None = No
 def imbalance(loads: npt.NDArray[np.float64]) -> float:
     """Return how much more of the whole load the busiest worker has than its share.
 
-    I(t) of 2CNE sec. II-A, with loads as shares of all tuples: 0 is perfect, 1 - 1/n the worst.
+    I(t) of 2CNE sec. II-B, with loads as shares of all tuples: 0 is perfect, 1 - 1/n the worst.
 
     >>> imbalance(np.array([3.0, 1.0]))
     0.25

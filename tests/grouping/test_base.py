@@ -44,6 +44,7 @@ BAD_INPUT = {
     "2-D hashes": (HASHES[np.newaxis], None, InvalidInputError, "`hashes` has 2 dimensions"),
     "no tuple": (HASHES[:0], None, InvalidInputError, "`hashes` is empty; pass at least one"),
     "NaN": (HASHES, np.array([1, 1, np.nan, 1, 1]), InvalidInputError, "is nan at position 2"),
+    "too heavy": (HASHES, np.full(5, 1e201), InvalidInputError, "pass numbers from 0 to 1e\\+200"),
     "inf": (HASHES, np.array([1, 1, 1, 1, np.inf]), InvalidInputError, "is inf at position 4"),
     "negative": (HASHES, np.array([1, -2, 1, 1, 1]), InvalidInputError, "is -2.0 at position 1"),
     "2-D weights": (HASHES, np.ones((5, 1)), InvalidInputError, "`weights` has 2 dimensions"),
@@ -76,6 +77,38 @@ def test_signed_hashes_are_taken_bit_for_bit(name):
     signed = grouping.build().route(hashes.view(np.int64))
 
     assert np.array_equal(signed, grouping.build().route(hashes))
+
+
+@ALL
+def test_numpy_numbers_do_as_settings(name):
+    given = unskew.grouping(name, np.int64(10), seed=np.uint8(5))
+
+    assert given == unskew.grouping(name, 10, seed=5)
+    assert given.build(source=np.int32(3)).snapshot().to_bytes()
+
+
+@ALL
+def test_big_endian_hashes_are_the_same_hashes(name):
+    hashes = np.random.default_rng(0).integers(0, 2**64, 1000, np.uint64)
+    grouping = unskew.grouping(name, 10)
+
+    swapped = grouping.build().route(hashes.astype(">u8"))
+
+    assert np.array_equal(swapped, grouping.build().route(hashes))
+
+
+@pytest.mark.parametrize("name", ["shuffle", "round-robin", "w-choices"])
+def test_sources_that_resume_from_one_snapshot_are_still_spread(name):
+    """The driver merges what the sources send up, and hands all of them the same."""
+    grouping = unskew.grouping(name, 16)
+    hot = np.zeros(1, np.uint64)
+    router = grouping.build()
+    router.route(np.repeat(hot, 160))
+    snapshot = router.snapshot()
+
+    starts = {int(grouping.build(snapshot, source).route(hot)[0]) for source in range(16)}
+
+    assert len(starts) >= 12
 
 
 @ALL

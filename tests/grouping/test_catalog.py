@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 import unskew
-from unskew.errors import InvalidParameterError, UnknownNameError
+from unskew.errors import UnknownNameError
 from unskew.grouping import CATALOG, Grouping, Trait
 
 # The function of the same name hides the package as an attribute of `unskew`.
@@ -29,8 +29,13 @@ def test_what_is_no_name_is_refused_as_one(name):
         unskew.grouping(name, 10)
 
 
+def test_a_misspelt_parameter_gets_a_suggestion():
+    with pytest.raises(UnknownNameError, match="did you mean 'epsilon'"):
+        unskew.grouping("d-choices", 10, epsilonn=0.1)
+
+
 def test_an_unknown_parameter_is_refused_with_the_known_ones():
-    with pytest.raises(InvalidParameterError, match=r"`theta` is 0.1; .*'pkg', which takes seed"):
+    with pytest.raises(UnknownNameError, match=r"parameter of 'pkg' is called 'theta'; .*'seed'"):
         unskew.grouping("pkg", 10, theta=0.1)
 
 

@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 import unskew
 from tests.naive import groupings as naive
 from tests.streams import loads, replicas, streams
+from unskew.errors import InvalidParameterError
 from unskew.grouping.base import first_turn
 from unskew.grouping.head_choices import choices
 from unskew.hashing import hash_keys
@@ -78,6 +79,26 @@ def test_d_follows_a_head_that_grows():
     router.route(np.full(20_000, 7, np.uint64))
 
     assert (calm, router.choices) == (2, choices([0.5], 50))
+
+
+def test_d_follows_a_key_that_is_heavy_of_a_sudden():
+    """Between two looks at all shares, one key may come to need more workers than d."""
+    cold = hash_keys(np.arange(200_000))
+    router = unskew.grouping("d-choices", 20).build()
+    router.route(cold)
+
+    workers = router.route(np.full(2200, 7, np.uint64), np.full(2200, 500.0))
+
+    taken = router.snapshot().arrays["loads"]
+    assert router.choices == 20
+    assert taken.max() / taken.sum() - 1 / 20 <= router.grouping.epsilon
+    assert replicas(np.zeros(2200), workers).tolist() == [20]
+
+
+@pytest.mark.parametrize("distinct", ["no", 1, None])
+def test_a_flag_that_is_no_flag_is_refused(distinct):
+    with pytest.raises(InvalidParameterError, match=r"`distinct` is .*True or False"):
+        unskew.grouping("d-choices", 10, distinct=distinct)
 
 
 def test_from_d_of_n_on_it_is_w_choices():

@@ -17,6 +17,13 @@ def test_a_theta_outside_its_range_is_refused(name, theta):
 
 
 @pytest.mark.parametrize("name", HEAD_SCHEMES)
+@pytest.mark.parametrize("settings", [{"theta": 1e-12}, {"theta": 0.1, "capacity": 2**31}])
+def test_more_counters_than_can_be_numbered_are_refused(name, settings):
+    with pytest.raises(InvalidParameterError, match="1073741824"):
+        unskew.grouping(name, 10, **settings)
+
+
+@pytest.mark.parametrize("name", HEAD_SCHEMES)
 def test_too_few_counters_for_theta_are_refused(name):
     with pytest.raises(InvalidParameterError, match="at least 1 / theta = 20 counters"):
         unskew.grouping(name, 10, theta=0.05, capacity=19)

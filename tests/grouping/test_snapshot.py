@@ -74,6 +74,32 @@ def test_a_snapshot_whose_arrays_have_another_type_is_refused(name):
             unskew.grouping(name, 10).build(resume=unskew.Snapshot(name, 10, arrays))
 
 
+@pytest.mark.parametrize("name", [n for n in unskew.groupings() if n not in ("key", "shuffle")])
+@pytest.mark.parametrize("value", [-1.0, np.nan, np.inf])
+def test_loads_that_cannot_be_are_refused(name, value):
+    whole = state_of(name)
+    whole.arrays["loads"][3] = value
+
+    with pytest.raises(SnapshotMismatchError, match="`loads`"):
+        unskew.grouping(name, 10).build(resume=whole)
+
+
+@pytest.mark.parametrize("name", unskew.groupings())
+def test_flipped_bits_lead_to_a_refusal_or_to_routes_within_range(name):
+    data = bytearray(state_of(name).to_bytes())
+    random = np.random.default_rng(0)
+    for _ in range(200):
+        damaged = bytearray(data)
+        damaged[random.integers(len(data))] ^= 1 << random.integers(8)
+        try:
+            router = unskew.grouping(name, 10).build(unskew.Snapshot.from_bytes(bytes(damaged)))
+        except SnapshotMismatchError:
+            continue
+        workers = router.route(HASHES)
+        assert workers.min() >= 0
+        assert workers.max() < 10
+
+
 @pytest.mark.parametrize("data", [b"", b"no archive", b"PK\x03\x04cut off"])
 def test_damaged_bytes_are_refused(data):
     with pytest.raises(SnapshotMismatchError, match="format is 'unreadable"):

@@ -111,12 +111,12 @@ class HeadRouter(PartialKeyGrouping):
 
     def choose(self, h: int, weight: float, /) -> int:
         self.sketch.update(h, weight)
-        self.before_routing()
+        self.before_routing(h)
         if h in self.sketch.heavy(self.theta):
             return self.choose_head(h)
         return super().choose(h, weight)
 
-    def before_routing(self) -> None:
+    def before_routing(self, _h: int, /) -> None:
         """Hook between the update of the sketch and the choice."""
 
     def choose_head(self, h: int, /) -> int:
@@ -149,7 +149,8 @@ class RoundRobin(HeadRouter):
 class DChoices(HeadRouter):
     """D-Choices (2CNE III-B, IV-A): d candidates for head keys; from d = n on, W-Choices' rule.
 
-    Deviation from Alg. 1, which solves for d at every head tuple: d is solved on a schedule.
+    Deviation from Alg. 1, which solves for d at every head tuple: d is solved on a schedule, and
+    when a head key's share needs a quarter more workers than d.
     """
 
     def __init__(
@@ -169,9 +170,14 @@ class DChoices(HeadRouter):
         self.seen = 0
         self.next_solve = 1
 
-    def before_routing(self) -> None:
+    def before_routing(self, h: int, /) -> None:
         self.seen += 1
-        if self.seen >= self.next_solve:
+        outgrown = (
+            self.d < self.n
+            and h in self.sketch.heavy(self.theta)
+            and self.sketch.count(h) * self.n > 1.25 * self.d * self.sketch.total
+        )
+        if outgrown or self.seen >= self.next_solve:
             self.d = self.solve_now()
             self.next_solve = self.seen + max(self.n, self.seen // self.n)
 

@@ -78,6 +78,10 @@ def test_a_negative_worker_breaks_conservation():
     expect("conservation", broken(lambda _r, h, _w, n: by_hash(h, n) - np.int32(1)))
 
 
+def test_a_worker_outside_the_range_on_one_source_alone_breaks_conservation():
+    expect("conservation", broken(lambda r, h, _w, n: by_hash(h, n) + np.int32(10 * r.source)))
+
+
 def test_a_lost_tuple_breaks_conservation():
     expect("conservation", broken(lambda _r, h, _w, n: by_hash(h, n)[:-1]))
 

@@ -20,14 +20,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from enum import Flag, auto
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-import numpy.typing as npt
-
-from unskew.errors import InvalidInputError, InvalidParameterError, InvalidTypeError
+from unskew.checks import check_whole
+from unskew.errors import InvalidInputError, InvalidTypeError
 from unskew.grouping.snapshot import Snapshot
 from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
+from unskew.hashing.candidates import MAX_WORKERS
 from unskew.hashing.mix import GOLDEN
 from unskew.typing import AnyArray, KeyHashes, Weights, Workers
 
@@ -63,8 +62,12 @@ class Grouping(ABC):
 
     def __post_init__(self) -> None:
         """Check the settings; subclasses call this and go on with their own."""
-        check_whole("n_workers", self.n_workers, 2, 2**31 - 1)
-        check_whole("seed", self.seed, 0, 2**64 - 1)
+        self._settle("n_workers", check_whole("n_workers", self.n_workers, 2, MAX_WORKERS))
+        self._settle("seed", check_whole("seed", self.seed, 0, 2**64 - 1))
+
+    def _settle(self, name: str, value: object) -> None:
+        """Put a checked setting in the place of what was given, a NumPy number perhaps."""
+        object.__setattr__(self, name, value)
 
     def build(self, resume: Snapshot | None = None, source: int = 0) -> Router:
         """Start a router on one source, from nothing or from a snapshot.
@@ -73,8 +76,7 @@ class Grouping(ABC):
         scheme that takes workers in turn starts each source at another worker, so that many
         short sources do not all begin with worker 0.
         """
-        check_whole("source", source, 0, 2**63 - 1)
-        router = self._start(source)
+        router = self._start(check_whole("source", source, 0, 2**63 - 1))
         if resume is not None:
             if not isinstance(resume, Snapshot):
                 raise InvalidTypeError(
@@ -110,7 +112,7 @@ class Router(ABC):
         self.grouping = grouping
         self._state = state
 
-    def route(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> Workers:
+    def route(self, hashes: KeyHashes, weights: AnyArray | None = None) -> Workers:
         """Give every tuple a worker, in order.
 
         ``hashes`` are 64-bit key hashes (`unskew.hashing.hash_keys`, or Spark's ``xxhash64``).
@@ -141,21 +143,3 @@ class Router(ABC):
 def first_turn(source: int, n_workers: int) -> int:
     """Return the worker a source starts with, so that any number of sources start well apart."""
     return int((source * int(GOLDEN) & 0xFFFFFFFFFFFFFFFF) * n_workers >> 64)
-
-
-def check_whole(name: str, value: Any, low: int, high: int) -> None:
-    """Refuse what is not a whole number in [low, high]."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
-        raise InvalidParameterError(name, value, "a whole number")
-    if value < low:
-        raise InvalidParameterError(name, value, f"at least {low}")
-    if value > high:
-        raise InvalidParameterError(name, value, f"at most {high}")
-
-
-def check_share(name: str, value: Any) -> None:
-    """Refuse what is not a number strictly between 0 and 1."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating):
-        raise InvalidParameterError(name, value, "a number in (0, 1)")
-    if not 0 < value < 1:
-        raise InvalidParameterError(name, value, "a number in (0, 1)")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
-from unskew.errors import InvalidParameterError, UnknownNameError
+from unskew.errors import UnknownNameError
 from unskew.grouping.base import Grouping
 from unskew.grouping.d_choices import DChoices
 from unskew.grouping.key import KeyGrouping
@@ -45,9 +45,7 @@ def grouping(name: str, n_workers: int, **parameters: Any) -> Grouping:
     if scheme is None:
         raise UnknownNameError("grouping", name, CATALOG)
     known = [field.name for field in dataclasses.fields(scheme) if field.name != "n_workers"]
-    for parameter, value in parameters.items():
+    for parameter in parameters:
         if parameter not in known:
-            raise InvalidParameterError(
-                parameter, value, f"no such parameter of {name!r}, which takes {', '.join(known)}"
-            )
+            raise UnknownNameError(f"parameter of {name!r}", parameter, known)
     return scheme(n_workers, **parameters)

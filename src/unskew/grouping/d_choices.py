@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from unskew._kernel import inlined, kernel
-from unskew.grouping.base import GroupingSpec, Router, Trait, check_share
+from unskew.checks import check_flag, check_share
+from unskew.grouping.base import GroupingSpec, Router, Trait
 from unskew.grouping.head import HeadGrouping, HeadRouter, in_head, turned_back, turned_first
 from unskew.grouping.head_choices import Shares, head_shares, smallest_d
 from unskew.grouping.pkg import less_loaded
@@ -18,6 +19,8 @@ from unskew.hashing.mix import spread
 from unskew.sketch.least import Order, heed, least
 from unskew.sketch.space_saving import Summary, count_tuple
 from unskew.typing import AnyArray, KeyHashes, Loads, Weights, Workers
+
+OUTGROWN = 1.25
 
 
 class _Cursors(NamedTuple):
@@ -44,12 +47,17 @@ class _Plan(NamedTuple):
 
 @inlined
 def _revise(
-    plan: _Plan, summary: Summary, theta: float, n: int, epsilon: float, distinct: bool,
-    cursors: _Cursors,
+    plan: _Plan, summary: Summary, slot: np.int64, head: bool, theta: float, n: int,
+    epsilon: float, distinct: bool, cursors: _Cursors,
 ) -> None:  # fmt: skip
-    """Solve for d anew once the shares may have moved by 1/n, which is what moves d by one."""
+    """Solve for d anew when it is time, or when a key alone needs a quarter more workers."""
     plan.seen[0] += 1
-    if plan.seen[0] >= plan.next_look[0]:
+    outgrown = (
+        head
+        and plan.d[0] < n
+        and summary.counts[slot] * n > OUTGROWN * plan.d[0] * summary.total[0]
+    )
+    if outgrown or plan.seen[0] >= plan.next_look[0]:
         size = head_shares(summary, theta, plan.shares)
         d = smallest_d(plan.shares, size, n, epsilon, distinct)
         if d != plan.d[0]:
@@ -116,8 +124,8 @@ def _route_d_choices(
         weight = weights[i] if weights.shape[0] else 1.0
         slot = count_tuple(summary, hashes[i], weight)
         heed(weight, loads, order)
-        _revise(plan, summary, theta, loads.shape[0], epsilon, distinct, cursors)
         head = in_head(summary, slot, theta)
+        _revise(plan, summary, slot, head, theta, loads.shape[0], epsilon, distinct, cursors)
         if head and plan.d[0] >= loads.shape[0]:
             chosen = least(loads, order)
         else:
@@ -142,10 +150,11 @@ def _route_d_choices(
 class DChoices(HeadGrouping):
     """Give the keys of the head d workers to choose from, the tail two (2CNE sec. III-B, Alg. 1).
 
-    d is the smallest that Prop. 4.1 allows for every prefix of the head (`head_choices`), solved
-    anew after every ``max(n, seen / n)`` tuples: until then no share can have moved by more than
-    about 1 / n, which is what it takes to move d by one. The paper solves at every tuple of the
-    head. From d = n on the head goes to the least loaded of all workers, as in W-Choices.
+    d is the smallest that Prop. 4.1 allows for every prefix of the head (`head_choices`). The
+    paper solves for it at every tuple of the head; here after every ``max(n, seen / n)`` tuples,
+    as shares of tuples of equal weight move by 1 / n at most in that time once n * n are seen, and
+    at once when a key outgrows d by a quarter, as a key can in a young stream or by heavy tuples.
+    From d = n on the head goes to the least loaded of all workers, as in W-Choices.
 
     >>> router = DChoices(n_workers=4, theta=0.3).build()
     >>> router.route(np.array([42, 42, 43, 44, 45, 42, 42, 42, 42], np.uint64)).tolist()
@@ -169,7 +178,8 @@ class DChoices(HeadGrouping):
     def __post_init__(self) -> None:
         """Check epsilon besides what all head schemes check."""
         HeadGrouping.__post_init__(self)
-        check_share("epsilon", self.epsilon)
+        self._settle("epsilon", check_share("epsilon", self.epsilon))
+        self._settle("distinct", check_flag("distinct", self.distinct))
 
     def _start(self, source: int) -> Router:
         state: dict[str, AnyArray] = {
@@ -194,7 +204,7 @@ class DChoicesRouter(HeadRouter):
             offset=np.zeros(slots, np.uint64),
         )
         self._prime = prime_for(grouping.n_workers)
-        self._epsilon = float(grouping.epsilon)
+        self._epsilon = grouping.epsilon
         self._distinct = grouping.distinct
 
     @property

@@ -20,14 +20,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from unskew._kernel import inlined
+from unskew.checks import check_share, check_whole
 from unskew.errors import InvalidParameterError
-from unskew.grouping.base import Grouping, Router, check_share, check_whole, first_turn
+from unskew.grouping.base import Grouping, Router, first_turn
 from unskew.grouping.snapshot import Snapshot
 from unskew.hashing.arrays import check_arrays
 from unskew.hashing.candidates import first_of
 from unskew.hashing.mix import salt_of
 from unskew.sketch.least import new_order, renew
-from unskew.sketch.space_saving import SpaceSaving, Summary
+from unskew.sketch.space_saving import MAX_CAPACITY, SpaceSaving, Summary
 from unskew.typing import AnyArray
 
 
@@ -64,9 +65,16 @@ class HeadGrouping(Grouping):
         """Check theta and that the counters suffice for it."""
         Grouping.__post_init__(self)
         if self.theta is not None:
-            check_share("theta", self.theta)
-        if self.capacity is not None:
-            check_whole("capacity", self.capacity, 1, 2**30)
+            self._settle("theta", check_share("theta", self.theta))
+        if self.capacity is None:
+            if 2 / self.threshold > MAX_CAPACITY:
+                raise InvalidParameterError(
+                    "theta",
+                    self.threshold,
+                    f"at least {2 / MAX_CAPACITY:.1e}, for which {MAX_CAPACITY} counters suffice",
+                )
+        else:
+            self._settle("capacity", check_whole("capacity", self.capacity, 1, MAX_CAPACITY))
             if self.capacity * self.threshold < 1:
                 raise InvalidParameterError(
                     "capacity",
@@ -78,12 +86,12 @@ class HeadGrouping(Grouping):
     @property
     def threshold(self) -> float:
         """Theta, given or by default."""
-        return 1 / (5 * self.n_workers) if self.theta is None else float(self.theta)
+        return 1 / (5 * self.n_workers) if self.theta is None else self.theta
 
     @property
     def counters(self) -> int:
         """The number of counters, given or by default."""
-        return math.ceil(2 / self.threshold) if self.capacity is None else int(self.capacity)
+        return math.ceil(2 / self.threshold) if self.capacity is None else self.capacity
 
 
 class HeadRouter(Router):

@@ -21,8 +21,9 @@ import numpy as np
 import numpy.typing as npt
 
 from unskew._kernel import kernel
+from unskew.checks import check_flag, check_share, check_whole
 from unskew.errors import InvalidInputError
-from unskew.grouping.base import check_share, check_whole
+from unskew.hashing.candidates import MAX_WORKERS
 from unskew.sketch.space_saving import Summary
 
 Shares = npt.NDArray[np.float64]
@@ -36,8 +37,9 @@ def choices(
     >>> choices([0.3, 0.1], n_workers=50)
     27
     """
-    check_whole("n_workers", n_workers, 2, 2**31 - 1)
+    check_whole("n_workers", n_workers, 2, MAX_WORKERS)
     check_share("epsilon", epsilon)
+    check_flag("distinct", distinct)
     shares = -np.sort(-np.asarray(head, np.float64))
     if shares.ndim != 1 or not np.all((shares > 0) & (shares <= 1)) or shares.sum() > 1 + 1e-9:
         raise InvalidInputError(

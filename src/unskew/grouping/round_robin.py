@@ -9,13 +9,13 @@ import numpy as np
 import numpy.typing as npt
 
 from unskew._kernel import kernel
-from unskew.grouping.base import GroupingSpec, Router, Trait, first_turn
+from unskew.grouping.base import GroupingSpec, Router, Trait
 from unskew.grouping.head import HeadGrouping, HeadRouter, in_head, turned_back, turned_first
 from unskew.grouping.pkg import less_loaded
 from unskew.hashing.candidates import second_offset
 from unskew.hashing.mix import spread
 from unskew.sketch.space_saving import Summary, count_tuple
-from unskew.typing import KeyHashes, Loads, Weights, Workers
+from unskew.typing import AnyArray, KeyHashes, Loads, Weights, Workers
 
 
 @kernel
@@ -27,7 +27,7 @@ def _route_round_robin(
     turn: np.uint64,
     summary: Summary,
     loads: Loads,
-    next_worker: npt.NDArray[np.int64],
+    next_turn: npt.NDArray[np.int64],
     out: Workers,
 ) -> None:
     n = np.uint64(loads.shape[0])
@@ -35,10 +35,8 @@ def _route_round_robin(
         weight = weights[i] if weights.shape[0] else 1.0
         slot = count_tuple(summary, hashes[i], weight)
         if in_head(summary, slot, theta):
-            worker = next_worker[0]
-            next_worker[0] = worker + 1 if worker + 1 < loads.shape[0] else 0
-            chosen = np.int64(worker - np.int64(turn))
-            chosen = chosen + loads.shape[0] if chosen < 0 else chosen
+            chosen = next_turn[0]
+            next_turn[0] = chosen + 1 if chosen + 1 < loads.shape[0] else 0
         else:
             mixed = spread(hashes[i], salt)
             chosen = less_loaded(turned_first(mixed, n, turn), second_offset(mixed, n), n, loads)
@@ -63,11 +61,15 @@ class RoundRobin(HeadGrouping):
     )
 
     def _start(self, source: int) -> Router:
-        turn = np.array([first_turn(source, self.n_workers)], np.int64)
-        return _RoundRobinRouter(self, source, {"next_worker": turn})
+        return _RoundRobinRouter(self, source, {"next_turn": np.zeros(1, np.int64)})
 
 
 class _RoundRobinRouter(HeadRouter):
+    def restore(self, arrays: dict[str, AnyArray]) -> None:
+        """Take over the state of a snapshot; a turn is one of the workers'."""
+        super().restore(arrays)
+        self._state["next_turn"] %= self.grouping.n_workers
+
     def _route(self, hashes: KeyHashes, weights: Weights) -> Workers:
         out = np.empty(len(hashes), np.int32)
         _route_round_robin(
@@ -78,7 +80,7 @@ class _RoundRobinRouter(HeadRouter):
             np.uint64(self.turn),
             self.sketch.summary,
             self.loads,
-            self._state["next_worker"],
+            self._state["next_turn"],
             out,
         )
         return out

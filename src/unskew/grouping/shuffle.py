@@ -10,6 +10,8 @@ import numpy as np
 from unskew.grouping.base import Grouping, GroupingSpec, Router, Trait, first_turn
 from unskew.typing import KeyHashes, Weights, Workers
 
+_REPEATED = 4096
+
 
 @dataclass(frozen=True, slots=True)
 class ShuffleGrouping(Grouping):
@@ -27,16 +29,19 @@ class ShuffleGrouping(Grouping):
     )
 
     def _start(self, source: int) -> Router:
-        turn = np.array([first_turn(source, self.n_workers)], np.int64)
-        return _ShuffleRouter(self, {"turn": turn})
+        return _ShuffleRouter(self, source)
 
 
 class _ShuffleRouter(Router):
+    def __init__(self, grouping: Grouping, source: int) -> None:
+        super().__init__(grouping, {"dealt": np.zeros(1, np.int64)})
+        self._first = first_turn(source, grouping.n_workers)
+
     def _route(self, hashes: KeyHashes, weights: Weights) -> Workers:  # noqa: ARG002 - no load
-        n = self.grouping.n_workers
-        turn = self._state["turn"]
-        # A round of all workers, repeated: no division for every tuple.
-        rounds = -(-len(hashes) // n)
-        dealt = np.tile(np.roll(np.arange(n, dtype=np.int32), -turn[0]), rounds)[: len(hashes)]
-        turn[0] = (turn[0] + len(hashes)) % n
-        return dealt
+        n, tuples = self.grouping.n_workers, len(hashes)
+        dealt = self._state["dealt"]
+        # Some rounds of the workers, repeated: no division for every tuple.
+        some = min(tuples, n * -(-_REPEATED // n))
+        turns = (self._first + int(dealt[0]) % n + np.arange(some)) % n
+        dealt[0] = (int(dealt[0]) + tuples) % n
+        return np.tile(turns.astype(np.int32), -(-tuples // len(turns)))[:tuples]

@@ -13,6 +13,10 @@ from unskew.errors import SnapshotMismatchError
 from unskew.typing import AnyArray
 
 _FORMAT = "unskew-snapshot-1"
+# What NumPy, zipfile and json raise on bytes that are not theirs.
+_UNREADABLE = (
+    ValueError, TypeError, KeyError, OSError, EOFError, RuntimeError, zipfile.BadZipFile
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +53,7 @@ class Snapshot:
             with np.load(io.BytesIO(data), allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             written, scheme, n_workers = json.loads(arrays.pop("__head__").tobytes())
-        except (ValueError, KeyError, OSError, EOFError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             raise SnapshotMismatchError("format", f"unreadable ({error})", _FORMAT) from error
         if written != _FORMAT:
             raise SnapshotMismatchError("format", written, _FORMAT)

@@ -11,6 +11,8 @@ from unskew.errors import InvalidInputError, InvalidTypeError, SnapshotMismatchE
 from unskew.typing import AnyArray, KeyHashes, Weights
 
 _ALL_ONE = np.empty(0, np.float64)
+MAX_WEIGHT = 1e200
+"""Far above any cost, and far enough below infinity that no sum of weights reaches it."""
 
 
 def as_hashes(hashes: Any) -> KeyHashes:
@@ -25,7 +27,8 @@ def as_hashes(hashes: Any) -> KeyHashes:
             f"an array of {array.dtype}",
             "pass 64-bit key hashes: unskew.hashing.hash_keys(keys)",
         )
-    return as_readonly(array.view(np.uint64))
+    native = array.astype(array.dtype.newbyteorder("="), copy=False)
+    return as_readonly(native.view(np.uint64))
 
 
 def as_weights(weights: Any, length: int) -> Weights:
@@ -39,13 +42,13 @@ def as_weights(weights: Any, length: int) -> Weights:
         raise InvalidInputError(
             "weights", f"has {len(array)} values for {length} tuples", "pass one for each tuple"
         )
-    array = array.astype(np.float64)
-    wrong = np.flatnonzero(~(np.isfinite(array) & (array >= 0)))
+    array = array.astype(np.float64, copy=False)
+    wrong = np.flatnonzero(~((array >= 0) & (array <= MAX_WEIGHT)))
     if wrong.size:
         raise InvalidInputError(
             "weights",
             f"is {array[wrong[0]]} at position {wrong[0]}",
-            "pass finite numbers that are not negative",
+            f"pass numbers from 0 to {MAX_WEIGHT:g}",
         )
     return as_readonly(array)
 
@@ -71,7 +74,10 @@ def as_readonly(array: AnyArray) -> AnyArray:
 def check_arrays(
     found: dict[str, AnyArray], expected: dict[str, AnyArray], of_any_length: Collection[str] = ()
 ) -> None:
-    """Refuse the arrays of a snapshot unless they have the names, types and shapes expected."""
+    """Refuse the arrays of a snapshot unless they have the names, types and shapes expected.
+
+    All that is counted or weighed is finite and not negative.
+    """
     if found.keys() != expected.keys():
         raise SnapshotMismatchError("arrays", sorted(found), sorted(expected))
     for name, array in expected.items():
@@ -81,3 +87,5 @@ def check_arrays(
         )
         if theirs != ours:
             raise SnapshotMismatchError(f"array `{name}`", theirs, ours)
+        if not np.all((found[name] >= 0) & (found[name] < np.inf)):
+            raise SnapshotMismatchError(f"array `{name}`", found[name].min(), "no such number")

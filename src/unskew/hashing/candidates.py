@@ -19,10 +19,13 @@ import math
 import numpy as np
 
 from unskew._kernel import elementwise, kernel
+from unskew.checks import check_whole
 from unskew.errors import InvalidParameterError
+from unskew.hashing.arrays import as_hashes
 from unskew.hashing.mix import Word, mix, salt_of, spread
 from unskew.typing import KeyHashes, Workers
 
+MAX_WORKERS = 2**31 - 1
 _32 = np.uint64(32)
 _LOW = np.uint64(0xFFFFFFFF)
 _ONE = np.uint64(1)
@@ -79,8 +82,9 @@ def candidate(hashes: KeyHashes, i: int, seed: int, n: int) -> Workers:
     >>> [candidate(keys, i, seed=0, n=4).tolist() for i in range(4)]
     [[2, 1], [1, 0], [0, 2], [3, 3]]
     """
-    if n < 1:
-        raise InvalidParameterError("n", n, "at least 1 worker")
+    hashes = as_hashes(hashes)
+    check_whole("n", n, 1, MAX_WORKERS)
+    check_whole("seed", seed, 0, 2**64 - 1)
     if not 0 <= i < n:
         raise InvalidParameterError("i", i, f"a position in [0, {n}), as there are {n} workers")
     workers = np.empty(len(hashes), np.int32)

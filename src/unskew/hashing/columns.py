@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,8 @@ from unskew.hashing.keys import Column
 from unskew.hashing.xxhash64 import hash_bytes, hash_ints, hash_longs
 from unskew.typing import AnyArray, KeyHashes
 
+_SPARK_DECIMAL = pa.decimal128(38, 18)
+
 
 def as_arrow(column: Column) -> pa.Array:
     """Return a column as one Arrow array, whatever it came as."""
@@ -24,17 +26,26 @@ def as_arrow(column: Column) -> pa.Array:
         raise InvalidInputError(
             "values", f"has {column.ndim} dimensions", "pass a 1-D array, or a tuple of columns"
         )
-    if isinstance(column, str | bytes):
-        raise InvalidTypeError("values", "a single string", "pass a list or an array of keys")
-    try:
-        array = column if isinstance(column, pa.Array) else pa.array(column)
-    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
         raise InvalidTypeError(
-            "values", f"no column of one type ({error})", "convert the keys to one type first"
-        ) from error
+            "values", f"a single {type(column).__name__}", "pass a list or an array of keys"
+        )
+    array = column if isinstance(column, pa.Array) else _typed(column)
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array
+
+
+def _typed(column: AnyArray | Sequence[object]) -> pa.Array:
+    """Find the type of Python or NumPy values as Spark does."""
+    try:
+        array = pa.array(column)
+        # Arrow takes the digits that these values happen to have, and the hash depends on that.
+        return array.cast(_SPARK_DECIMAL) if pa.types.is_decimal(array.type) else array
+    except (pa.ArrowException, TypeError, OverflowError, UnicodeError) as error:
+        raise InvalidTypeError(
+            "values", f"no column of one type ({error})", "pass an Arrow array of the type you mean"
+        ) from error
 
 
 def hash_column(array: pa.Array, seeds: KeyHashes) -> KeyHashes:
@@ -49,13 +60,8 @@ def hash_column(array: pa.Array, seeds: KeyHashes) -> KeyHashes:
 
 def _hasher(kind: pa.DataType) -> Callable[[pa.Array, KeyHashes], KeyHashes]:
     is_ = pa.types
-    if (
-        is_.is_boolean(kind)
-        or is_.is_date32(kind)
-        or (is_.is_integer(kind) and kind.bit_width < 32)
-    ):
-        return _hash_as_int
-    if is_.is_int32(kind):
+    narrow = is_.is_integer(kind) and (kind.bit_width < 32 or is_.is_int32(kind))
+    if narrow or is_.is_boolean(kind) or is_.is_date32(kind):
         return _hash_as_int
     if is_.is_integer(kind) or is_.is_timestamp(kind) or is_.is_duration(kind):
         return _hash_as_long
@@ -85,11 +91,15 @@ def _hash_as_int(array: pa.Array, seeds: KeyHashes) -> KeyHashes:
 
 
 def _hash_as_long(array: pa.Array, seeds: KeyHashes) -> KeyHashes:
-    if pa.types.is_timestamp(array.type):
-        array = pc.cast(array, pa.timestamp("us", array.type.tz), safe=False)
-    if pa.types.is_duration(array.type):
-        array = pc.cast(array, pa.duration("us"), safe=False)
-    return hash_longs(_words(array, pa.int64()), seeds)
+    words = _words(array, pa.int64())
+    if pa.types.is_timestamp(array.type) or pa.types.is_duration(array.type):
+        words = _microseconds(words.view(np.int64), array.type.unit).view(np.uint64)
+    return hash_longs(words, seeds)
+
+
+def _microseconds(times: npt.NDArray[np.int64], unit: str) -> npt.NDArray[np.int64]:
+    """Count in Spark's unit; nanoseconds belong to the microsecond they are in."""
+    return times // 1000 if unit == "ns" else times * {"s": 1_000_000, "ms": 1000, "us": 1}[unit]
 
 
 def _hash_floats(array: pa.Array, seeds: KeyHashes) -> KeyHashes:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from unskew.checks import check_whole
 from unskew.errors import InvalidInputError
 from unskew.typing import AnyArray, KeyHashes
 
@@ -26,7 +27,8 @@ def hash_keys(values: Column | tuple[Column, ...], seed: int = SPARK_SEED) -> Ke
 
     ``values`` is one column, or a tuple of columns of equal length for keys of several columns.
     Types are Spark's: a Python ``int`` or NumPy ``int64`` is a bigint, ``int32`` an int (which
-    Spark hashes differently), ``str`` a string, ``datetime`` a timestamp of microseconds.
+    Spark hashes differently), ``str`` a string, ``datetime`` a timestamp of microseconds, a
+    ``Decimal`` a decimal(38,18). An Arrow array has the type it says.
 
     >>> hash_keys(["Spark", None]).tolist()
     [14152276016018486711, 42]
@@ -36,6 +38,7 @@ def hash_keys(values: Column | tuple[Column, ...], seed: int = SPARK_SEED) -> Ke
     # Routers get hashes and need no Arrow, whose threads must not start before a worker is forked.
     from unskew.hashing.columns import as_arrow, hash_column
 
+    check_whole("seed", seed, 0, 2**64 - 1)
     columns = values if isinstance(values, tuple) else (values,)
     if not columns:
         raise InvalidInputError("values", "is an empty tuple", "pass at least one column")

@@ -25,10 +25,11 @@ class Counts(NamedTuple):
 
     def at_least(self, threshold: float) -> Counts:
         """Keep the keys whose count reaches the threshold."""
-        return self.top(int((self.counts >= threshold).sum()))
+        kept = self.counts >= threshold
+        return Counts(self.keys[kept], self.counts[kept], self.errors[kept])
 
     def top(self, k: int) -> Counts:
-        """Keep the ``k`` heaviest."""
+        """Keep the first ``k``."""
         return Counts(self.keys[:k], self.counts[:k], self.errors[:k])
 
     def arrays(self) -> dict[str, AnyArray]:
@@ -37,10 +38,12 @@ class Counts(NamedTuple):
 
     @classmethod
     def of(cls, snapshot: dict[str, AnyArray]) -> Counts:
-        """Return the columns of a snapshot, which must be of one length."""
+        """Return the columns of a snapshot, which must be of one length, a key in one place."""
         lengths = [len(snapshot[name]) for name in cls._fields]
         if len(set(lengths)) > 1:
             raise SnapshotMismatchError("lengths of columns", lengths, lengths[:1] * 3)
+        if len(np.unique(snapshot["keys"])) < lengths[0]:
+            raise SnapshotMismatchError("keys", "some key twice", "each key once")
         return cls(*(snapshot[name] for name in cls._fields))
 
     def __repr__(self) -> str:

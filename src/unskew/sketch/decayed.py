@@ -7,12 +7,16 @@ total fades alike, and shares stay shares. Errors fade with their counts.
 
 from __future__ import annotations
 
+from typing import Self
+
 import numpy as np
 import numpy.typing as npt
 
 from unskew._kernel import kernel
-from unskew.errors import InvalidParameterError
-from unskew.hashing.arrays import as_hashes, as_weights
+from unskew.checks import check_share, check_whole
+from unskew.errors import InvalidInputError, SnapshotMismatchError
+from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
+from unskew.sketch.counts import Counts
 from unskew.sketch.least import use_heap
 from unskew.sketch.space_saving import SpaceSaving, Summary, count_tuple
 from unskew.typing import AnyArray, KeyHashes, Weights
@@ -39,7 +43,7 @@ def _count_decayed(
     position: npt.NDArray[np.int64],
 ) -> None:
     for i in range(hashes.shape[0]):
-        if position[0] == epoch:
+        if position[0] >= epoch:
             fade(summary, decay)
             position[0] = 0
         count_tuple(summary, hashes[i], weights[i] if weights.shape[0] else 1.0)
@@ -57,25 +61,47 @@ class DecayedSpaceSaving(SpaceSaving):
 
     def __init__(self, capacity: int, epoch: int = 1000, decay: float = 0.2) -> None:
         super().__init__(capacity)
-        if epoch < 1:
-            raise InvalidParameterError("epoch", epoch, "at least 1 tuple")
-        if not 0 < decay < 1:
-            raise InvalidParameterError("decay", decay, "a factor in (0, 1)")
-        self.epoch = epoch
-        self.decay = decay
+        self.epoch = check_whole("epoch", epoch, 1, 2**62)
+        self.decay = check_share("decay", decay)
         self._position = np.zeros(1, np.int64)
 
-    def update(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> None:
+    def update(self, hashes: KeyHashes, weights: AnyArray | None = None) -> None:
         """Count tuples in the order given; an epoch ends before the tuple that follows it."""
         checked = as_hashes(hashes)
         costs = as_weights(weights, len(checked))
         _count_decayed(self.summary, checked, costs, self.epoch, self.decay, self._position)
 
+    def merge(self, other: Self) -> Self:
+        """Return the summary of both streams, as far into its epoch as the further one."""
+        if (other.epoch, other.decay) != (self.epoch, self.decay):
+            raise InvalidInputError(
+                "other",
+                f"has epochs of {other.epoch} tuples that fade by {other.decay}, "
+                f"this sketch of {self.epoch} by {self.decay}",
+                "merge sketches that fade alike",
+            )
+        merged = super().merge(other)
+        merged._position[:] = np.maximum(self._position, other._position)
+        return merged
+
     def snapshot(self) -> dict[str, AnyArray]:
-        """Return arrays from which `resume` goes on, within the epoch."""
-        return super().snapshot() | {"position": self._position.copy()}
+        """Return arrays from which `load` goes on, within the epoch."""
+        return super().snapshot() | {
+            "epoch": np.array([self.epoch]),
+            "decay": np.array([self.decay]),
+            "position": self._position.copy(),
+        }
 
     def load(self, snapshot: dict[str, AnyArray]) -> None:
         """Take the counters of a snapshot in place of those held."""
+        check_arrays(snapshot, self.snapshot(), of_any_length=Counts._fields)
+        fades = (int(snapshot["epoch"][0]), float(snapshot["decay"][0]))
+        if fades != (self.epoch, self.decay):
+            raise SnapshotMismatchError("epoch and decay", fades, (self.epoch, self.decay))
+        if snapshot["position"][0] > self.epoch:
+            raise SnapshotMismatchError("position", int(snapshot["position"][0]), self.epoch)
         super().load(snapshot)
         self._position[:] = snapshot["position"]
+
+    def _empty(self) -> Self:
+        return type(self)(self.capacity, self.epoch, self.decay)

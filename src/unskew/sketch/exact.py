@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from unskew.hashing.arrays import as_hashes, as_weights
 from unskew.sketch.counts import Counts
-from unskew.typing import KeyHashes
+from unskew.typing import AnyArray, KeyHashes
 
 
 class ExactCounter:
@@ -31,7 +31,7 @@ class ExactCounter:
     def __len__(self) -> int:
         return len(self._keys)
 
-    def update(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> None:
+    def update(self, hashes: KeyHashes, weights: AnyArray | None = None) -> None:
         """Count tuples."""
         checked = as_hashes(hashes)
         costs = as_weights(weights, len(checked))

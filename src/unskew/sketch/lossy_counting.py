@@ -17,10 +17,11 @@ import numpy as np
 import numpy.typing as npt
 
 from unskew._kernel import kernel
+from unskew.checks import check_share
 from unskew.errors import InvalidParameterError, SnapshotMismatchError
 from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
-from unskew.sketch.table import find, insert, new_table
+from unskew.sketch.table import find, index, insert, new_table
 from unskew.typing import AnyArray, KeyHashes, Weights
 
 
@@ -34,13 +35,6 @@ class _Entries(NamedTuple):
 
 
 @kernel
-def _index(entries: _Entries) -> None:
-    entries.table[:] = -1
-    for slot in range(entries.size[0]):
-        insert(entries.table, entries.keys[slot], np.int64(slot))
-
-
-@kernel
 def _evict(entries: _Entries, closed: float) -> None:
     """Drop the keys that the ``closed`` windows rule out, keeping the order of the others."""
     kept = 0
@@ -51,7 +45,7 @@ def _evict(entries: _Entries, closed: float) -> None:
             entries.errors[kept] = entries.errors[slot]
             kept += 1
     entries.size[0] = kept
-    _index(entries)
+    index(entries.table, entries.keys, kept)
 
 
 @kernel
@@ -91,9 +85,7 @@ class LossyCounting:
     """
 
     def __init__(self, epsilon: float) -> None:
-        if not 0 < epsilon < 1:
-            raise InvalidParameterError("epsilon", epsilon, "a share of the total in (0, 1)")
-        self.epsilon = epsilon
+        self.epsilon = check_share("epsilon", epsilon)
         self.clear()
 
     def clear(self) -> None:
@@ -111,7 +103,7 @@ class LossyCounting:
     def __repr__(self) -> str:
         return f"LossyCounting(epsilon={self.epsilon}, {len(self)} keys, {self.total:g})"
 
-    def update(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> None:
+    def update(self, hashes: KeyHashes, weights: AnyArray | None = None) -> None:
         """Count tuples in the order given."""
         checked = as_hashes(hashes)
         costs = as_weights(weights, len(checked))
@@ -158,7 +150,7 @@ class LossyCounting:
         for ours, given in zip(self._columns(), columns, strict=True):
             ours[:] = given
         self._entries.total[0] = total
-        _index(self._entries)
+        index(self._entries.table, self._entries.keys, len(self))
 
 
 def _new_entries(capacity: int) -> _Entries:

@@ -13,9 +13,9 @@ last W to (1 + 1 / (x - 1)) * W tuples: with the paper's three, W to 1.5 W.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-from unskew.errors import InvalidParameterError
+from unskew.checks import check_whole
+from unskew.errors import InvalidParameterError, SnapshotMismatchError
 from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
 from unskew.sketch.lossy_counting import LossyCounting
@@ -32,9 +32,8 @@ class SlidingLossyCounting:
     """
 
     def __init__(self, epsilon: float, window: int, counters: int = 3) -> None:
-        if counters < 2:
-            raise InvalidParameterError("counters", counters, "at least 2")
-        if window < 1 or window % (counters - 1):
+        check_whole("counters", counters, 2, 2**20)
+        if check_whole("window", window, -(2**62), 2**62) < 1 or window % (counters - 1):
             raise InvalidParameterError(
                 "window", window, f"a positive multiple of counters - 1 = {counters - 1} tuples"
             )
@@ -55,7 +54,7 @@ class SlidingLossyCounting:
         """The weight of the tuples that the answer covers."""
         return self.answering.total
 
-    def update(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> None:
+    def update(self, hashes: KeyHashes, weights: AnyArray | None = None) -> None:
         """Count tuples in the order given."""
         checked = as_hashes(hashes)
         costs = as_weights(weights, len(checked))
@@ -80,7 +79,10 @@ class SlidingLossyCounting:
 
     def snapshot(self) -> dict[str, AnyArray]:
         """Return arrays from which `load` goes on."""
-        arrays: dict[str, AnyArray] = {"seen": np.array([self._seen])}
+        arrays: dict[str, AnyArray] = {
+            "seen": np.array([self._seen]),
+            "window": np.array([self.window]),
+        }
         for position, counter in enumerate(self._counters):
             for name, array in counter.snapshot().items():
                 arrays[f"{position}.{name}"] = array
@@ -90,6 +92,8 @@ class SlidingLossyCounting:
         """Take the counters of a snapshot in place of those held."""
         columns = {name for name in snapshot if name.split(".")[-1] in Counts._fields}
         check_arrays(snapshot, self.snapshot(), of_any_length=columns)
+        if int(snapshot["window"][0]) != self.window:
+            raise SnapshotMismatchError("window", int(snapshot["window"][0]), self.window)
         loaded = [LossyCounting(counter.epsilon) for counter in self._counters]
         for position, counter in enumerate(loaded):
             prefix = f"{position}."

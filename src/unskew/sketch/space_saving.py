@@ -21,18 +21,21 @@ costs O(log capacity) amortized; one that has a counter always O(1).
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from unskew._kernel import inlined, kernel
-from unskew.errors import InvalidInputError, InvalidParameterError, SnapshotMismatchError
+from unskew.checks import check_share, check_whole
+from unskew.errors import InvalidInputError, SnapshotMismatchError
 from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
 from unskew.sketch.least import Order, heed, least, new_order, renew
-from unskew.sketch.table import find, insert, new_table, remove
+from unskew.sketch.table import find, index, insert, new_table, remove
 from unskew.typing import AnyArray, KeyHashes, Weights
+
+MAX_CAPACITY = 2**30  # slots are numbered in 32 bits, in a table of twice as many places
 
 
 class Summary(NamedTuple):
@@ -90,14 +93,6 @@ def _free_slot(summary: Summary) -> np.int64:
 
 
 @kernel
-def index_keys(summary: Summary) -> None:
-    """Make the table of the keys that stand in the slots."""
-    summary.table[:] = -1
-    for slot in range(summary.size[0]):
-        insert(summary.table, summary.keys[slot], np.int64(slot))
-
-
-@kernel
 def _count(summary: Summary, hashes: KeyHashes, weights: Weights) -> None:
     for i in range(hashes.shape[0]):
         count_tuple(summary, hashes[i], weights[i] if weights.shape[0] else 1.0)
@@ -122,9 +117,7 @@ class SpaceSaving:
     """
 
     def __init__(self, capacity: int) -> None:
-        if capacity < 1:
-            raise InvalidParameterError("capacity", capacity, "at least 1 counter")
-        self.summary = new_summary(int(capacity))
+        self.summary = new_summary(check_whole("capacity", capacity, 1, MAX_CAPACITY))
 
     @property
     def capacity(self) -> int:
@@ -142,7 +135,7 @@ class SpaceSaving:
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self)} of {self.capacity} counters, {self.total:g})"
 
-    def update(self, hashes: KeyHashes, weights: npt.ArrayLike | None = None) -> None:
+    def update(self, hashes: KeyHashes, weights: AnyArray | None = None) -> None:
         """Count tuples in the order given. A tuple of weight 0 takes no counter."""
         checked = as_hashes(hashes)
         _count(self.summary, checked, as_weights(weights, len(checked)))
@@ -163,11 +156,9 @@ class SpaceSaving:
 
         None is missed whose true share does, as long as ``theta > 1 / capacity``.
         """
-        if not 0 < theta < 1:
-            raise InvalidParameterError("theta", theta, "a share of the total in (0, 1)")
-        return self.tracked().at_least(theta * self.total)
+        return self.tracked().at_least(check_share("theta", theta) * self.total)
 
-    def merge(self, other: SpaceSaving) -> SpaceSaving:
+    def merge(self, other: Self) -> Self:
         """Return the summary of both streams, in as many counters as this one has."""
         if other.capacity != self.capacity:
             raise InvalidInputError(
@@ -187,23 +178,16 @@ class SpaceSaving:
             counts += own_counts
             errors += own_errors
         kept = Counts(keys, counts, errors).heaviest_first().top(self.capacity)
-        merged = SpaceSaving(self.capacity)
+        merged = self._empty()
         merged._restore(kept, self.total + other.total)
         return merged
 
     def snapshot(self) -> dict[str, AnyArray]:
-        """Return arrays from which `resume` goes on, slot by slot."""
+        """Return arrays from which `load` goes on, slot by slot."""
         return self._columns().arrays() | {
             "total": self.summary.total.copy(),
             "capacity": np.array([self.capacity]),
         }
-
-    @classmethod
-    def resume(cls, snapshot: dict[str, AnyArray], **settings: Any) -> Self:
-        """Go on from a snapshot."""
-        sketch = cls(int(snapshot["capacity"][0]), **settings)
-        sketch.load(snapshot)
-        return sketch
 
     def load(self, snapshot: dict[str, AnyArray]) -> None:
         """Take the counters of a snapshot in place of those held."""
@@ -214,6 +198,10 @@ class SpaceSaving:
         if len(columns.keys) > self.capacity:
             raise SnapshotMismatchError("number of keys", len(columns.keys), self.capacity)
         self._restore(columns, float(snapshot["total"][0]))
+
+    def _empty(self) -> Self:
+        """Return a sketch of the same settings that has counted nothing."""
+        return type(self)(self.capacity)
 
     def _columns(self) -> Counts:
         """Return the counters in the order of their slots."""
@@ -227,5 +215,5 @@ class SpaceSaving:
             ours[:] = given
         self.summary.counts[size:] = 0.0
         self.summary.total[0] = total
-        index_keys(self.summary)
+        index(self.summary.table, self.summary.keys, size)
         renew(self.summary.order, self.summary.counts)

@@ -48,6 +48,14 @@ def insert(table: npt.NDArray[np.int32], key: np.uint64, slot: np.int64) -> None
 
 
 @kernel
+def index(table: npt.NDArray[np.int32], keys: KeyHashes, size: int) -> None:
+    """Make the table anew, of the first ``size`` keys."""
+    table[:] = EMPTY
+    for slot in range(size):
+        insert(table, keys[slot], np.int64(slot))
+
+
+@kernel
 def remove(table: npt.NDArray[np.int32], keys: KeyHashes, slot: np.int64) -> None:
     """Take out the key of ``slot``, and close the gap so that every key is still found."""
     last = table.shape[0] - 1
