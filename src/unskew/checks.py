@@ -11,7 +11,7 @@ from unskew.errors import InvalidParameterError
 
 def check_whole(name: str, value: Any, low: int, high: int) -> int:
     """Return a whole number in [low, high] as a Python int; refuse anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+    if not isinstance(value, int | np.integer) or isinstance(value, bool | np.timedelta64):
         raise InvalidParameterError(name, value, "a whole number")
     if value < low:
         raise InvalidParameterError(name, value, f"at least {low}")
@@ -22,7 +22,7 @@ def check_whole(name: str, value: Any, low: int, high: int) -> int:
 
 def check_share(name: str, value: Any) -> float:
     """Return a number strictly between 0 and 1 as a Python float; refuse anything else."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.number):
+    if not isinstance(value, float | np.floating):
         raise InvalidParameterError(name, value, "a number in (0, 1)")
     if not 0 < value < 1:
         raise InvalidParameterError(name, value, "a number in (0, 1)")

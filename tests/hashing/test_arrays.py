@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from unskew.errors import InvalidInputError, InvalidTypeError
-from unskew.hashing.arrays import as_hashes, as_readonly, as_weights
+from unskew.errors import InvalidInputError, InvalidTypeError, SnapshotMismatchError
+from unskew.hashing.arrays import MAX_WEIGHT, as_hashes, as_readonly, as_weights, check_arrays
 
 
 def test_hashes_are_taken_without_a_copy():
@@ -151,3 +151,52 @@ def test_a_read_only_view_shares_memory_and_leaves_its_base_alone():
     assert np.shares_memory(view, base)
     assert not view.flags.writeable
     assert base.flags.writeable
+
+
+def test_the_largest_weight_is_taken_and_the_next_one_refused():
+    # Sums of larger ones would reach infinity, and then no load is less than another.
+    assert as_weights(np.array([MAX_WEIGHT]), 1).tolist() == [MAX_WEIGHT]
+    with pytest.raises(InvalidInputError, match="at position 0"):
+        as_weights(np.array([np.nextafter(MAX_WEIGHT, np.inf)]), 1)
+    assert np.isfinite(MAX_WEIGHT * 2.0**63)
+
+
+EXPECTED = {"loads": np.zeros(2), "keys": np.zeros(2, np.uint64)}
+
+
+def test_arrays_as_expected_are_no_reason_to_refuse():
+    check_arrays(
+        {"keys": np.array([7, 2**64 - 1], np.uint64), "loads": np.array([0.5, 0])}, EXPECTED
+    )
+    check_arrays(
+        {"keys": np.zeros(9, np.uint64), "loads": np.zeros(2)}, EXPECTED, of_any_length=["keys"]
+    )
+    check_arrays(
+        {"keys": np.zeros(0, np.uint64)}, {"keys": EXPECTED["keys"]}, of_any_length=["keys"]
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"more": np.zeros(1)}, r"arrays is \['keys', 'loads', 'more'\]"),
+        ({"loads": np.zeros(2, np.float32)}, "array `loads` is .*f4"),
+        ({"loads": np.zeros(2, ">f8")}, "array `loads` is .*>f8"),
+        ({"loads": np.zeros(3)}, r"array `loads` is .*\(3,\)"),
+        ({"loads": np.zeros((2, 1))}, r"array `loads` is .*\(2, 1\)"),
+        ({"keys": np.zeros((2, 1), np.uint64)}, r"array `keys` is .*2\)"),
+        ({"loads": np.array([0, np.nan])}, "array `loads` is .*nan"),
+        ({"loads": np.array([0, np.inf])}, "array `loads` is "),
+        ({"loads": np.array([0, -1.0])}, r"array `loads` is .*-1\.0"),
+    ],
+)
+def test_arrays_that_are_not_as_expected_are_refused_by_name(change, message):
+    with pytest.raises(SnapshotMismatchError, match=message):
+        check_arrays(EXPECTED | change, EXPECTED, of_any_length=["keys"])
+
+
+def test_a_missing_array_is_refused():
+    with pytest.raises(
+        SnapshotMismatchError, match=r"arrays is \['keys'\]; expected \['keys', 'loads'\]"
+    ):
+        check_arrays({"keys": EXPECTED["keys"]}, EXPECTED)

@@ -5,6 +5,7 @@ from decimal import Decimal
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from hypothesis import example, given, settings
@@ -405,6 +406,20 @@ def test_columns_of_unequal_length_are_refused_with_both_lengths():
 def test_an_array_of_any_dimensions_but_one_is_refused(shape):
     with pytest.raises(InvalidInputError, match=f"has {len(shape)} dimensions"):
         hash_keys(np.zeros(shape))
+
+
+@pytest.mark.parametrize("keys", [{"a", "b"}, {"a": 1}, iter(["a"])])
+def test_what_has_no_order_of_rows_is_refused(keys):
+    with pytest.raises(InvalidTypeError, match="pass a list or an array of keys"):
+        hash_keys(keys)
+
+
+def test_a_pandas_series_is_hashed_by_its_values():
+    words = ["a", None, "b"]
+    chunked = pd.Series(pa.chunked_array([["a", None], ["b"]]), dtype=pd.ArrowDtype(pa.string()))
+
+    assert hash_keys(pd.Series(words)).tolist() == hash_keys(words).tolist()
+    assert hash_keys(chunked).tolist() == hash_keys(words).tolist()
 
 
 @pytest.mark.parametrize("key", ["abc", b"abc", ""])

@@ -173,9 +173,8 @@ class DChoices(HeadRouter):
     def before_routing(self, h: int, /) -> None:
         self.seen += 1
         outgrown = (
-            self.d < self.n
-            and h in self.sketch.heavy(self.theta)
-            and self.sketch.count(h) * self.n > 1.25 * self.d * self.sketch.total
+            h in self.sketch.heavy(self.theta)
+            and self.sketch.count(h) > 1.25 * self.d / self.n * self.sketch.total
         )
         if outgrown or self.seen >= self.next_solve:
             self.d = self.solve_now()

@@ -7,7 +7,12 @@ from hypothesis import strategies as st
 
 from tests.naive import decayed as naive
 from tests.sketch.dyadic import Stream, streams, zipf_stream
-from unskew.errors import InvalidInputError, InvalidParameterError, SnapshotMismatchError
+from unskew.errors import (
+    InvalidInputError,
+    InvalidParameterError,
+    SnapshotMismatchError,
+    UnskewError,
+)
 from unskew.sketch import DecayedSpaceSaving, SpaceSaving
 
 CAPACITIES = st.integers(1, 8)
@@ -200,6 +205,22 @@ def test_merging_makes_no_sketch_that_has_stopped_to_fade():
 def test_sketches_that_fade_otherwise_are_not_merged():
     with pytest.raises(InvalidInputError, match="merge sketches that fade alike"):
         DecayedSpaceSaving(4, 5, 0.5).merge(DecayedSpaceSaving(4, 5, 0.25))
+
+
+@pytest.mark.parametrize(
+    "kinds", [(SpaceSaving, DecayedSpaceSaving), (DecayedSpaceSaving, SpaceSaving)]
+)
+def test_a_sketch_that_fades_is_not_merged_with_one_that_does_not(kinds):
+    one, other = (kind(4) for kind in kinds)
+
+    with pytest.raises(UnskewError, match="`other`"):
+        one.merge(other)
+
+
+def test_a_merged_sketch_is_as_far_into_its_epoch_as_the_further_one():
+    one, other = sketch_of((4, 5, 0.5), (keys(1, 2),)), sketch_of((4, 5, 0.5), (keys(3, 3, 3),))
+
+    assert slots(one.merge(other))[-1] == slots(other.merge(one))[-1] == [3]
 
 
 def test_memory_does_not_grow_with_the_number_of_keys():

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.sketch.dyadic import lists
 from unskew.hashing.mix import GOLDEN
-from unskew.sketch.table import EMPTY, find, insert, new_table, remove
+from unskew.sketch.table import EMPTY, find, index, insert, new_table, remove
 
 
 def home(key, size):
@@ -65,3 +65,13 @@ def test_a_table_is_at_most_half_full(slots):
 
     assert size >= 2 * slots
     assert size & (size - 1) == 0, "the home of a key is found by masking"
+
+
+def test_a_table_made_anew_has_the_first_keys_and_nothing_else():
+    table, keys = new_table(SLOTS), np.array(CROWD[:SLOTS], np.uint64)
+    for slot in range(SLOTS):
+        insert(table, keys[slot], np.int64(slot))
+
+    index(table, keys, 4)
+
+    assert [find(table, keys, key) for key in keys] == [0, 1, 2, 3, -1, -1]

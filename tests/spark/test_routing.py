@@ -57,15 +57,21 @@ def test_a_route_made_on_spark_is_the_route_made_here(small_batches, keys, name)
     assert max(batches.to_pylist()) == TUPLES // BATCH
 
 
-def test_workers_never_compile(keys):
+def test_workers_never_compile_what_is_in_the_cache(spark, keys, monkeypatch):
     groupings = [unskew.grouping(name, 7) for name in COMPILED]
     for grouping in groupings:  # what is compiled here is in the cache from now on
         grouping.build().route(np.arange(10, dtype=np.uint64))
+    # Workers of another environment are new ones, from a new daemon: those at hand may have
+    # compiled in an earlier test, when the cache was empty.
+    monkeypatch.setitem(spark.sparkContext.environment, "UNSKEW_TEST", "new workers")
 
     @F.arrow_udf("struct<hits long, misses long>")
     def compiled(hashes: pa.Array) -> pa.Array:
+        import os
+
         from unskew import _kernel
 
+        assert os.environ["UNSKEW_TEST"] == "new workers"
         for grouping in groupings:
             grouping.build().route(hashes.to_numpy())
         stats = [kernel.dispatcher.stats for kernel in _kernel._KERNELS]

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from unskew._kernel import inlined, kernel
+from unskew._kernel import elementwise, inlined, kernel
 from unskew.checks import check_flag, check_share
 from unskew.grouping.base import GroupingSpec, Router, Trait
 from unskew.grouping.head import HeadGrouping, HeadRouter, in_head, turned_back, turned_first
@@ -40,9 +40,17 @@ class _Plan(NamedTuple):
     """How many choices the head has, and when that is looked at again; arrays of one number."""
 
     d: npt.NDArray[np.int64]
+    room: npt.NDArray[np.float64]
+    """From which share on a key needs a quarter more workers than d."""
     seen: npt.NDArray[np.int64]
     next_look: npt.NDArray[np.int64]
     shares: Shares
+
+
+@elementwise
+def room_for(d: int, n: int) -> float:
+    """Return the share that outgrows d workers; of d = n, no share does."""
+    return OUTGROWN * d / n
 
 
 @inlined
@@ -52,45 +60,59 @@ def _revise(
 ) -> None:  # fmt: skip
     """Solve for d anew when it is time, or when a key alone needs a quarter more workers."""
     plan.seen[0] += 1
-    outgrown = (
-        head
-        and plan.d[0] < n
-        and summary.counts[slot] * n > OUTGROWN * plan.d[0] * summary.total[0]
-    )
+    outgrown = head and summary.counts[slot] > plan.room[0] * summary.total[0]
     if outgrown or plan.seen[0] >= plan.next_look[0]:
         size = head_shares(summary, theta, plan.shares)
         d = smallest_d(plan.shares, size, n, epsilon, distinct)
         if d != plan.d[0]:
             plan.d[0] = d
+            plan.room[0] = room_for(d, n)
             cursors.level[:] = -1.0
         plan.next_look[0] = plan.seen[0] + max(n, plan.seen[0] // n)
 
 
 @kernel
+def _next_of_level(
+    first: np.uint64, start: np.uint64, step: np.uint64, prime: np.uint64, d: int, loads: Loads,
+    lowest: float, slot: np.int64, level: npt.NDArray[np.float64],
+    position: npt.NDArray[np.int64], offset: npt.NDArray[np.uint64],
+) -> np.int64:  # fmt: skip
+    """Return the next candidate of the least load that was found, or -1 when they are used up.
+
+    Loads only grow, so no candidate can come to have less, and each is passed once. If the
+    ``lowest`` load of all workers, when last looked at, was higher, none is left.
+    """
+    if level[slot] < lowest:
+        return np.int64(-1)
+    n = np.uint64(loads.shape[0])
+    at, walk = position[slot], offset[slot]
+    while at < d:
+        worker = np.int64(first) if at == 0 else _behind(first, walk, start, step, prime, n)
+        if loads[worker] == level[slot]:
+            position[slot], offset[slot] = at, walk
+            return worker
+        walk = start if at == 0 else _onward(walk, step, prime)
+        at += 1
+    return np.int64(-1)
+
+
+@kernel
 def _least_loaded_of(
     first: np.uint64, start: np.uint64, step: np.uint64, prime: np.uint64, d: int, loads: Loads,
-    slot: np.int64, level: npt.NDArray[np.float64], position: npt.NDArray[np.int64],
-    offset: npt.NDArray[np.uint64],
+    lowest: float, slot: np.int64, level: npt.NDArray[np.float64],
+    position: npt.NDArray[np.int64], offset: npt.NDArray[np.uint64],
 ) -> np.int64:  # fmt: skip
     """Return the least loaded of d candidates, the first in sequence among equals.
 
-    Loads only grow. So after a full search has found the least load, the candidates of that load
-    can be used up in sequence, each passed once, before the next full search.
+    One with the ``lowest`` load of all workers ends the search: no other can have less.
     """
     n = np.uint64(loads.shape[0])
-    if level[slot] >= 0.0:
-        at, walk = position[slot], offset[slot]
-        while at < d:
-            worker = np.int64(first) if at == 0 else _behind(first, walk, start, step, prime, n)
-            if loads[worker] == level[slot]:
-                position[slot], offset[slot] = at, walk
-                return worker
-            walk = start if at == 0 else _onward(walk, step, prime)
-            at += 1
     chosen = np.int64(first)
     level[slot], position[slot], offset[slot] = loads[chosen], 0, start
     walk = start
     for at in range(1, d):
+        if level[slot] == lowest:
+            break
         worker = _behind(first, walk, start, step, prime, n)
         if loads[worker] < level[slot]:
             chosen = worker
@@ -136,10 +158,17 @@ def _route_d_choices(
                 if cursors.keys[slot] != hashes[i]:  # the slot has a new key
                     cursors.keys[slot] = hashes[i]
                     cursors.level[slot] = -1.0
-                chosen = _least_loaded_of(
-                    first, start, step_of(mixed, prime), prime, plan.d[0], loads,
+                step = step_of(mixed, prime)
+                chosen = _next_of_level(
+                    first, start, step, prime, plan.d[0], loads, order.value[0],
                     slot, cursors.level, cursors.position, cursors.offset,
                 )  # fmt: skip
+                if chosen < 0:
+                    lowest = loads[least(loads, order)]
+                    chosen = _least_loaded_of(
+                        first, start, step, prime, plan.d[0], loads, lowest,
+                        slot, cursors.level, cursors.position, cursors.offset,
+                    )  # fmt: skip
             else:
                 chosen = less_loaded(first, start, n, loads)
         loads[chosen] += weight
@@ -196,7 +225,9 @@ class DChoicesRouter(HeadRouter):
     def __init__(self, grouping: DChoices, source: int, state: dict[str, AnyArray]) -> None:
         super().__init__(grouping, source, state)
         slots = grouping.counters
-        self._plan = _Plan(state["d"], state["seen"], state["next_look"], np.zeros(slots))
+        self._plan = _Plan(
+            state["d"], np.zeros(1), state["seen"], state["next_look"], np.zeros(slots)
+        )
         self._cursors = _Cursors(
             keys=np.zeros(slots, np.uint64),
             level=np.full(slots, -1.0),
@@ -204,6 +235,7 @@ class DChoicesRouter(HeadRouter):
             offset=np.zeros(slots, np.uint64),
         )
         self._prime = prime_for(grouping.n_workers)
+        self._start_over()
         self._epsilon = grouping.epsilon
         self._distinct = grouping.distinct
 
@@ -215,6 +247,11 @@ class DChoicesRouter(HeadRouter):
     def restore(self, arrays: dict[str, AnyArray]) -> None:
         """Take over the state of a snapshot."""
         super().restore(arrays)
+        self._start_over()
+
+    def _start_over(self) -> None:
+        """Derive from d what follows from it, and forget the rest."""
+        self._plan.room[0] = room_for(self.choices, self.grouping.n_workers)
         self._cursors.level[:] = -1.0
 
     def _route(self, hashes: KeyHashes, weights: Weights) -> Workers:

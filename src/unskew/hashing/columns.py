@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -20,17 +20,17 @@ _SPARK_DECIMAL = pa.decimal128(38, 18)
 
 def as_arrow(column: Column) -> pa.Array:
     """Return a column as one Arrow array, whatever it came as."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
     if isinstance(column, np.ndarray) and column.ndim != 1:
         raise InvalidInputError(
             "values", f"has {column.ndim} dimensions", "pass a 1-D array, or a tuple of columns"
         )
-    if isinstance(column, str | bytes) or not hasattr(column, "__len__"):
+    if isinstance(column, str | bytes | Mapping) or not hasattr(column, "__getitem__"):
         raise InvalidTypeError(
             "values", f"a single {type(column).__name__}", "pass a list or an array of keys"
         )
-    array = column if isinstance(column, pa.Array) else _typed(column)
+    array = column if isinstance(column, pa.Array | pa.ChunkedArray) else _typed(column)
+    if isinstance(array, pa.ChunkedArray):
+        array = array.combine_chunks()
     if isinstance(array, pa.ExtensionArray):
         array = array.storage
     return array.dictionary_decode() if isinstance(array, pa.DictionaryArray) else array

@@ -73,6 +73,7 @@ class DecayedSpaceSaving(SpaceSaving):
 
     def merge(self, other: Self) -> Self:
         """Return the summary of both streams, as far into its epoch as the further one."""
+        merged = super().merge(other)
         if (other.epoch, other.decay) != (self.epoch, self.decay):
             raise InvalidInputError(
                 "other",
@@ -80,7 +81,6 @@ class DecayedSpaceSaving(SpaceSaving):
                 f"this sketch of {self.epoch} by {self.decay}",
                 "merge sketches that fade alike",
             )
-        merged = super().merge(other)
         merged._position[:] = np.maximum(self._position, other._position)
         return merged
 

@@ -28,7 +28,7 @@ import numpy.typing as npt
 
 from unskew._kernel import inlined, kernel
 from unskew.checks import check_share, check_whole
-from unskew.errors import InvalidInputError, SnapshotMismatchError
+from unskew.errors import InvalidInputError, InvalidTypeError, SnapshotMismatchError
 from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
 from unskew.sketch.counts import Counts
 from unskew.sketch.least import Order, heed, least, new_order, renew
@@ -160,6 +160,10 @@ class SpaceSaving:
 
     def merge(self, other: Self) -> Self:
         """Return the summary of both streams, in as many counters as this one has."""
+        if type(other) is not type(self):
+            raise InvalidTypeError(
+                "other", f"a {type(other).__name__}", f"merge it with a {type(self).__name__}"
+            )
         if other.capacity != self.capacity:
             raise InvalidInputError(
                 "other",
