@@ -28,6 +28,8 @@ from typing import Any, Generic, ParamSpec, TypeVar
 P = ParamSpec("P")
 R = TypeVar("R")
 
+# The other packages use Arrow, which starts threads; those would be dead in a forked worker.
+_ROUTING = ("hashing", "sketch", "grouping")
 _LOCK = threading.RLock()
 _KERNELS: list[Kernel[..., Any]] = []
 
@@ -84,7 +86,7 @@ def elementwise(function: Callable[P, R]) -> Kernel[P, R]:
 
 
 def preload() -> int:
-    """Import Numba and load every cached kernel; returns how many. Compiles nothing.
+    """Import Numba and load every cached kernel of routing; returns how many. Compiles nothing.
 
     For a process that forks Spark workers: what is loaded before the fork costs them nothing.
     """
@@ -92,7 +94,8 @@ def preload() -> int:
     package = Path(__file__).parent
     for source in _kernel_sources():
         name = source.relative_to(package).with_suffix("").parts
-        importlib.import_module(".".join(("unskew", *name)))
+        if name[0] in _ROUTING:
+            importlib.import_module(".".join(("unskew", *name)))
     for each in _KERNELS:
         dispatcher = each.dispatcher
         for signature in _cached_signatures(dispatcher):

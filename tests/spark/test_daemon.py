@@ -1,10 +1,15 @@
 import gc
+import os
+import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import functions as F
 
+import unskew
 from unskew import _kernel
 from unskew.spark import daemon
 
@@ -32,6 +37,41 @@ def test_the_daemon_forks_from_a_single_thread(spark):
 
     assert b"unskew.spark.daemon" in Path(f"/proc/{pid}/cmdline").read_bytes()
     assert len(list(Path(f"/proc/{pid}/task").iterdir())) == 1
+
+
+def test_a_daemon_that_finds_no_cache_compiles_for_its_workers(tmp_path):
+    package = Path(unskew.__file__).parent
+    ignored = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(package, tmp_path / "unskew", ignore=ignored)
+    code = """
+import os
+import numpy as np
+import unskew
+import unskew
+from unskew import _kernel
+from unskew.spark import daemon
+
+def compiled():
+    counts = (each.dispatcher.stats.cache_misses.values() for each in _kernel._KERNELS)
+    return sum(sum(count) for count in counts)
+
+daemon._preload()
+before = compiled()
+for name in unskew.groupings():
+    grouping = unskew.grouping(name, 10)
+    for weights in (None, np.ones(3)):
+        grouping.build().route(np.arange(3, dtype=np.uint64), weights)
+print(before > 0, compiled() - before, len(os.listdir("/proc/self/task")))
+"""
+    shown = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert shown.split() == ["True", "0", "1"]
 
 
 @pytest.fixture

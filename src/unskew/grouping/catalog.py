@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 from unskew.errors import UnknownNameError
 from unskew.grouping.base import Grouping
 from unskew.grouping.d_choices import DChoices
@@ -49,3 +51,13 @@ def grouping(name: str, n_workers: int, **parameters: Any) -> Grouping:
         if parameter not in known:
             raise UnknownNameError(f"parameter of {name!r}", parameter, known)
     return scheme(n_workers, **parameters)
+
+
+def warm_up() -> None:
+    """Route once with every scheme, so that all kernels are compiled, cached and loaded.
+
+    For the one process that starts others: what is in memory when it forks, they have.
+    """
+    one = np.zeros(1, np.uint64)
+    for scheme in CATALOG.values():
+        scheme(2).build().route(one)

@@ -34,8 +34,10 @@ def main() -> None:
 def _preload() -> None:
     try:
         from unskew import _kernel
+        from unskew.grouping.catalog import warm_up
 
         _kernel.preload()
+        warm_up()  # compiles what the cache lacks, once on a machine, so that no worker does
     except Exception:  # noqa: BLE001 - without kernels in memory workers are slower, not wrong
         traceback.print_exc()
 
