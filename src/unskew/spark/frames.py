@@ -1,0 +1,125 @@
+"""What a DataFrame must be before any work starts, and names for helper columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import Column
+from pyspark.sql import functions as F
+from pyspark.sql.types import ArrayType, DataType, StringType, StructType
+
+from unskew.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+HELPER = "_unskew_"
+WORKER = f"{HELPER}worker"
+
+
+def quoted(name: str) -> Column:
+    """Return a column by its name, whatever characters it has."""
+    return F.col(f"`{name.replace('`', '``')}`")
+
+
+def require_batch(df: DataFrame, call: str) -> None:
+    """Refuse a streaming frame, and one whose columns have our names."""
+    if not hasattr(df, "isStreaming"):
+        raise InvalidTypeError("df", f"a {type(df).__name__}", "pass a DataFrame of Spark")
+    if df.isStreaming:
+        raise InvalidTypeError(
+            "df", "a streaming DataFrame", f"{call} works on batch frames; read with spark.read"
+        )
+    require_no_helpers(df)
+
+
+def require_no_helpers(df: DataFrame) -> None:
+    """Refuse a frame that has columns named as ours."""
+    # Spark would take a name in upper case for ours, and replace the column.
+    taken = [name for name in df.columns if name.lower().startswith(HELPER)]
+    if taken:
+        raise InvalidInputError(
+            "df", f"has the column {taken[0]!r}", f"rename it: names in {HELPER} are helper columns"
+        )
+
+
+def resolve(df: DataFrame, columns: Iterable[str | Column], what: str = "key") -> list[Column]:
+    """Return columns of the frame, given by name or as expressions; an unknown one is refused."""
+    resolved = []
+    for column in columns:
+        expression = _expression(df, column, what)
+        try:
+            # Named after what was given: a nested field keeps its own name.
+            resolved.append(expression.alias(df.select(expression).columns[0]))
+        except AnalysisException as error:
+            unknown = _unknown(df, error)
+            if unknown is None:
+                raise
+            raise unknown from None
+    if not resolved:
+        raise InvalidInputError(f"{what}s", "is empty", f"name at least one {what} column")
+    return resolved
+
+
+def _expression(df: DataFrame, column: Any, what: str) -> Column:
+    if isinstance(column, Column):
+        return column
+    if not isinstance(column, str):
+        raise InvalidTypeError(what, f"a {type(column).__name__}", "pass a name or a Column")
+    # Upper case may not matter.
+    if column.lower() in {name.lower() for name in df.columns}:
+        return F.col(column) if _leads_to_field(df, column) else quoted(column)
+    # Known without asking Spark, which logs a stack trace with its answer.
+    if column.isidentifier():
+        raise UnknownNameError("column", column, df.columns)
+    return F.col(column)
+
+
+def _leads_to_field(df: DataFrame, name: str) -> bool:
+    """Say whether a dot in a name leads to a field; where nothing has fields, it is just a dot."""
+    head = name.split(".", maxsplit=1)[0].lower()
+    return any(
+        field.name.lower() == head and field.dataType.typeName() in ("struct", "array", "map")
+        for field in df.schema.fields
+    )
+
+
+def _unknown(df: DataFrame, error: Any) -> UnknownNameError | None:
+    """Give the error for a name that Spark does not know; None if it complains of another thing."""
+    condition, found = error.getCondition() or "", error.getMessageParameters() or {}
+    if condition.startswith("UNRESOLVED_COLUMN"):
+        name = found.get("objectName", str(error)).replace("`", "")
+        return UnknownNameError("column", name, df.columns)
+    if condition == "FIELD_NOT_FOUND":
+        fields = re.findall("`(.*?)`", found["fields"])
+        return UnknownNameError("field", found["fieldName"].strip("`"), fields)
+    return None
+
+
+def require_groupable(df: DataFrame, keys: Sequence[Column]) -> None:
+    """Refuse keys that Spark can neither hash nor compare."""
+    for field in df.select(*keys).schema.fields:
+        if why := _unhashable(field.dataType):
+            raise InvalidTypeError(
+                f"key {field.name}", f"of type {field.dataType.simpleString()}", why
+            )
+
+
+def _unhashable(kind: DataType) -> str | None:
+    name = kind.typeName()
+    if name in ("map", "variant"):
+        return f"a {name} cannot be a key; use one of its entries, or to_json of it"
+    if name in ("geometry", "geography"):
+        return f"a {name} cannot be a key; use st_asbinary of it"
+    if isinstance(kind, StringType) and kind.collation != StringType().collation:
+        # Spark hashes the bytes: "a" and "A" would be one key on two workers.
+        return "equal keys would hash apart; use, say, collate(lower(key), 'UTF8_BINARY')"
+    if isinstance(kind, ArrayType):
+        return _unhashable(kind.elementType)
+    if isinstance(kind, StructType):
+        found = (_unhashable(field.dataType) for field in kind.fields)
+        return next((why for why in found if why), None)
+    return None

@@ -1,0 +1,68 @@
+from functools import reduce
+
+import pandas as pd
+import pyarrow.compute as pc
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+import unskew
+from tests.frames import ROW, Sample, everything, multiset, samples
+from tests.spark.operations import OPERATIONS
+
+EVERYTHING = everything()
+NOTHING = Sample(EVERYTHING.table.slice(0, 0), ["text"])
+# All groupings for each example would take a second more.
+SEEN = "values string, kinds string"
+SOME = st.lists(st.sampled_from(unskew.groupings()), min_size=2, max_size=3, unique=True)
+
+
+@pytest.mark.parametrize("name", OPERATIONS)
+@settings(max_examples=12)
+@example(EVERYTHING, 3, unskew.groupings())
+@example(NOTHING, 2, unskew.groupings())
+@given(samples(), st.integers(2, 5), SOME)
+def test_rows_are_those_that_spark_gives(spark, name, sample, workers, groupings):
+    operation = OPERATIONS[name]
+    frame = sample.frame(spark)
+    expected = operation.spark(frame, sample.keys, workers)
+    found = {
+        grouping: operation.ours(frame, sample.keys, workers, grouping) for grouping in groupings
+    }
+
+    assert {grouping: each.dtypes for grouping, each in found.items()} == dict.fromkeys(
+        found, expected.dtypes
+    )
+    rows = in_one_job(found)
+    assert rows == dict.fromkeys(found, multiset(expected.toArrow()))
+
+
+@settings(max_examples=6)
+@example(EVERYTHING)
+@given(samples())
+def test_a_function_sees_what_it_sees_with_spark(spark, sample):
+    frame = sample.frame(spark)
+    grouped = unskew.group_by(frame, *sample.keys, workers=3, grouping="key")
+
+    found = grouped.apply_in_pandas(seen, SEEN)
+
+    expected = frame.groupBy(*sample.keys).applyInPandas(seen, SEEN)
+    assert multiset(found.toArrow()) == multiset(expected.toArrow())
+
+
+def seen(key, rows):
+    """Say all that can be seen of a group: values, types of columns, and numbers of rows."""
+    values = [repr(row) for row in rows.sort_values(ROW).to_dict("records")]
+    kinds = [*map(type, key), *rows.dtypes, rows.index.tolist()]
+    return pd.DataFrame({"values": ["\n".join(values)], "kinds": [repr(kinds)]})
+
+
+def in_one_job(frames):
+    """Give the rows of each frame, for the price of one job."""
+    labelled = [frame.withColumn("label", F.lit(label)) for label, frame in frames.items()]
+    table = reduce(lambda one, other: one.union(other), labelled).toArrow()
+    return {
+        label: multiset(table.filter(pc.equal(table["label"], label)).drop_columns("label"))
+        for label in frames
+    }

@@ -1,0 +1,208 @@
+import math
+from collections import Counter
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyspark.errors import PythonException
+from pyspark.sql import functions as F
+
+import unskew
+from unskew.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from unskew.spark.aggregate import _Partials
+from unskew.window import (
+    Aggregator,
+    Count,
+    Histogram,
+    Many,
+    Mean,
+    NaiveBayes,
+    StandardDeviation,
+    Sum,
+    TopK,
+    Variance,
+    predict,
+)
+
+ROWS = 20_000
+
+
+@pytest.fixture(scope="module")
+def skewed(spark):
+    random = np.random.default_rng(5)
+    ranks = random.zipf(1.4, ROWS) % 300
+    table = pa.table(
+        {
+            "key": [None if rank == 2 else f"key-{rank}" for rank in ranks.tolist()],
+            "whole": pa.array(random.integers(-1000, 1000, ROWS), mask=random.random(ROWS) < 0.1),
+            "real": pa.array(random.normal(3, 2, ROWS), mask=ranks == 7),
+            "item": [f"item-{item}" for item in random.zipf(1.6, ROWS) % 50],
+        }
+    )
+    return spark.createDataFrame(table).repartition(5).cache()
+
+
+def by_key(frame):
+    return {row.key: row for row in frame.collect()}
+
+
+@pytest.mark.parametrize("grouping", unskew.groupings())
+def test_sums_and_moments_are_those_of_spark(skewed, grouping):
+    many = Many(
+        all=Count(),
+        some=Count("real"),
+        whole=Sum("whole"),
+        real=Mean("real"),
+        spread=Variance("real"),
+        wide=StandardDeviation("whole"),
+    )
+
+    found = by_key(unskew.group_by(skewed, "key", workers=4, grouping=grouping).aggregate(many))
+
+    expected = by_key(
+        skewed.groupBy("key").agg(
+            F.count("*").alias("all_count"),
+            F.count("real").alias("some_count"),
+            F.sum("whole").alias("whole_sum"),
+            F.mean("real").alias("real_mean"),
+            F.var_samp("real").alias("spread_variance"),
+            F.stddev_samp("whole").alias("wide_stddev"),
+        )
+    )
+    assert found.keys() == expected.keys()
+    assert None in found
+    for key, row in expected.items():
+        for here, there in zip(found[key], row, strict=True):
+            assert here == there or math.isclose(here, there, rel_tol=1e-9), (key, here, there)
+
+
+def test_top_k_has_what_is_frequent(skewed):
+    k, capacity = 5, 20
+    found = by_key(
+        unskew.group_by(skewed, "key", workers=4).aggregate(TopK("item", k, capacity=capacity))
+    )
+
+    counts = Counter((row.key, row.item) for row in skewed.collect())
+    for key, row in found.items():
+        own = {item: count for (other, item), count in counts.items() if other == key}
+        total = sum(own.values())
+        listed = {each["value"]: each for each in row[1]}
+        for item, each in listed.items():
+            assert each["count"] - each["error"] <= own.get(item, 0) <= each["count"]
+        certain = [item for item, count in own.items() if count > total / k]
+        assert set(certain) <= listed.keys()
+
+
+def test_histograms_hold_all_values(skewed):
+    found = by_key(unskew.group_by(skewed, "key", workers=4).aggregate(Histogram("real", bins=8)))
+
+    expected = by_key(
+        skewed.groupBy("key").agg(
+            F.count("real").alias("n"), F.min("real").alias("low"), F.max("real").alias("high")
+        )
+    )
+    for key, row in expected.items():
+        histogram = found[key].histogram
+        assert sum(each["count"] for each in histogram.bins) == row.n
+        assert (histogram.low, histogram.high) == (row.low, row.high)
+
+
+def test_naive_bayes_learns_from_split_words(spark):
+    texts = [("spam", "buy now cheap"), ("ham", "see you at noon"), ("spam", "cheap cheap buy")]
+    words = [(label, word) for label, text in texts * 50 for word in text.split()]
+    frame = spark.createDataFrame(words, "label string, word string").repartition(4)
+    learner = NaiveBayes("label")
+
+    counted = unskew.group_by(frame, "word", workers=3).aggregate(learner).toArrow()
+
+    assert len(counted) == len({word for _, word in words})
+    whole = unskew.group_by(frame, "word", workers=3, grouping="key").aggregate(learner).toArrow()
+    order = [("word", "ascending")]
+    assert counted.sort_by(order) == whole.sort_by(order)
+    assert predict(counted, [["cheap", "now"], ["noon"]]).to_pylist() == ["spam", "ham"]
+
+
+def test_partials_are_merged_as_they_pile_up(monkeypatch):
+    monkeypatch.setattr("unskew.spark.aggregate._MERGE_FROM", 4)
+    monkeypatch.setattr("unskew.spark.aggregate._HOLD", 8)
+    partials = _Partials(Count(), 1)
+
+    for start in range(0, 100, 5):
+        batch = pa.record_batch({"key": [*range(start, start + 4), 0], "count": [1] * 5})
+        partials.add(batch)
+        if partials.full:
+            break
+
+    assert start < 95, "else it would hold whatever comes"
+    held = partials.take()
+    assert sum(held["count"].to_pylist()) == start + 5
+    assert len(set(held["key"].to_pylist())) == len(held)
+    assert partials.take() is None
+
+
+def broken(step):
+    """Make an aggregator that breaks its promise in one step."""
+
+    class Broken(Aggregator):
+        inputs = ()
+
+        def partial_schema(self, inputs):  # noqa: ARG002
+            return pa.schema([("n", pa.int64())])
+
+        result_schema = partial_schema
+
+        def compute(self, rows, groups):  # noqa: ARG002
+            if step == "raise":
+                raise ZeroDivisionError("of the user")
+            if step == "compute":
+                return pa.record_batch({"n": pa.array([0.5] * groups.size)})
+            if step == "rows":
+                return pa.record_batch({"n": pa.array([0] * (groups.size + 1))})
+            return pa.record_batch({"n": pa.array(np.bincount(groups.codes))})
+
+        def merge(self, partials, groups):
+            return pa.record_batch({"n": np.bincount(groups.codes, partials["n"]).astype(int)})
+
+        def finish(self, partials):
+            return partials.rename_columns(["m"]) if step == "finish" else partials
+
+    return Broken()
+
+
+class TestBadInput:
+    @pytest.mark.parametrize(
+        ("step", "message"),
+        [
+            ("compute", "Broken.compute gave struct<n:double>; return what its schema says"),
+            ("finish", "Broken.finish gave struct<m:bigint>; return what its schema says"),
+            ("rows", "Broken.compute gave .* rows; return a record batch with a row for each"),
+            ("raise", "ZeroDivisionError: of the user"),
+        ],
+    )
+    def test_an_aggregator_that_breaks_its_promise_is_named(self, skewed, step, message):
+        made = unskew.group_by(skewed, "key", workers=3).aggregate(broken(step))
+
+        with pytest.raises(PythonException, match=message):
+            made.collect()
+
+    def test_one_that_keeps_it_is_not(self, skewed):
+        made = unskew.group_by(skewed, "key", workers=3).aggregate(broken(None))
+
+        assert sum(row.n for row in made.collect()) == ROWS
+
+    def test_something_else_is_refused(self, skewed):
+        with pytest.raises(InvalidTypeError, match=r"pass an unskew\.window\.Aggregator"):
+            unskew.group_by(skewed, "key").aggregate("count")
+
+    def test_a_missing_input_is_refused(self, skewed):
+        with pytest.raises(UnknownNameError, match="did you mean 'real'"):
+            unskew.group_by(skewed, "key").aggregate(Mean("reel"))
+
+    def test_an_input_of_the_wrong_type_is_refused(self, skewed):
+        with pytest.raises(unskew.UnskewError, match="item"):
+            unskew.group_by(skewed, "key").aggregate(Sum("item"))
+
+    def test_a_result_named_as_a_key_is_refused(self, skewed):
+        renamed = skewed.withColumnRenamed("key", "count")
+        with pytest.raises(InvalidInputError, match="'count', as a key is called"):
+            unskew.group_by(renamed, "count").aggregate(Count())

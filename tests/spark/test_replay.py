@@ -1,0 +1,89 @@
+"""Kills of executors are in test_cluster; here is what keeps them harmless."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pyspark.sql import functions as F
+
+import unskew
+from tests.frames import PLACE, PLACES, ROW, everything
+from tests.spark.watching import plan
+from unskew.spark.replay import replayable
+
+SORT = "Sort [_unskew_content"
+GROUPING = unskew.grouping("w-choices", 3)
+
+
+@pytest.fixture(scope="module")
+def scan(spark, tmp_path_factory):
+    path = str(tmp_path_factory.mktemp("scan") / "rows")
+    spark.range(100).withColumn("key", F.col("id") % 7).write.parquet(path)
+    return spark.read.parquet(path)
+
+
+def test_rows_of_a_scan_stay_as_they_are(spark, scan):
+    small = spark.range(5).withColumn("name", F.lit("x"))
+    frames = [
+        scan,
+        scan.where("id > 3").withColumn("more", F.lit(1)),
+        scan.union(scan),
+        scan.join(F.broadcast(small), "id"),
+        spark.range(10),
+    ]
+    for frame in frames:
+        assert SORT not in plan(replayable(frame, GROUPING))
+
+
+@pytest.fixture
+def bucketed(spark, scan, tmp_path):
+    """A table that is grouped by its key without a shuffle."""
+    scan.write.bucketBy(2, "key").option("path", str(tmp_path / "rows")).saveAsTable("bucketed")
+    yield spark.table("bucketed")
+    spark.sql("DROP TABLE bucketed")
+
+
+def test_rows_that_may_change_places_are_sorted(spark, scan, bucketed):
+    assert "Exchange" not in plan(bucketed.groupBy("key").count())
+    other = spark.range(50).hint("merge")
+    frames = [
+        scan.repartition(3),
+        scan.repartition(3, "key").where("id > 3"),
+        scan.join(other, "id"),
+        scan.groupBy("key").agg(F.collect_list("id").alias("ids")),
+        scan.distinct(),
+        scan.limit(5),
+        scan.orderBy("key").limit(5),
+        scan.sortWithinPartitions("key"),
+        scan.rdd.repartition(3).toDF(),
+        bucketed.groupBy("key").count(),
+    ]
+    for frame in frames:
+        assert SORT in plan(replayable(frame, GROUPING)), plan(frame)
+        assert replayable(frame, GROUPING).columns == frame.columns
+        assert SORT not in plan(replayable(frame, unskew.grouping("key", 3)))
+
+
+@settings(max_examples=8)
+@given(st.permutations(range(everything().table.num_rows)))
+def test_routes_do_not_depend_on_the_order_behind_a_shuffle(spark, order):
+    sample = everything()
+    found = [
+        {
+            row[ROW]: row["_unskew_worker"]
+            for row in unskew.repartition(
+                spark.createDataFrame(table)
+                # Rows that cannot be hashed as they are, too.
+                .withColumn("pairs", F.create_map(F.col(ROW), F.col("text")))
+                .withColumn("json", F.to_variant_object(F.array(ROW)))
+                .repartitionById(PLACES, F.col(PLACE)),
+                3,
+                F.lit("one hot key"),
+                keep_worker=True,
+            )
+            .select(ROW, "_unskew_worker")
+            .collect()
+        }
+        for table in (sample.table, sample.table.take(order))
+    ]
+    assert found[0] == found[1]
+    assert len(set(found[0].values())) == 3
