@@ -42,8 +42,8 @@ def test_groupings_lists_the_catalogue(run):
     assert set(unskew.groupings()) <= set(listed)
 
 
-def test_the_demo_compares_every_grouping(run):
-    status, output, _ = run("demo", "--tuples", "20000")
+def test_the_comparison_compares_every_grouping(run):
+    status, output, _ = run("compare", "--tuples", "20000")
 
     rows = {line.split()[0]: line.split() for line in output.splitlines() if line.strip()}
     assert status == 0
@@ -53,15 +53,15 @@ def test_the_demo_compares_every_grouping(run):
     assert "A job ends with its busiest worker: key gives it" in output
 
 
-def test_the_demo_takes_the_groupings_it_is_given(run):
-    _, output, _ = run("demo", "pkg", "--tuples", "1000", "--workers", "3")
+def test_the_comparison_takes_the_groupings_it_is_given(run):
+    _, output, _ = run("compare", "pkg", "--tuples", "1000", "--workers", "3")
 
     assert "pkg" in output
     assert "w-choices" not in output
 
 
-def test_the_demo_works_with_more_sources_than_tuples(run):
-    assert run("demo", "shuffle", "--tuples", "3", "--sources", "10")[0] == 0
+def test_the_comparison_works_with_more_sources_than_tuples(run):
+    assert run("compare", "shuffle", "--tuples", "3", "--sources", "10")[0] == 0
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_demo_works_with_more_sources_than_tuples(run):
     ],
 )
 def test_a_mistake_is_one_line_on_standard_error(run, arguments, message):
-    status, output, error = run("demo", *arguments)
+    status, output, error = run("compare", *arguments)
 
     assert (status, output) == (2, "")
     assert len(error.splitlines()) == 1

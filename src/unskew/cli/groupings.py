@@ -13,7 +13,10 @@ from unskew.grouping.catalog import CATALOG
 
 
 def list_groupings() -> None:
-    """List every grouping: what it does, where it comes from, whether it splits keys."""
+    """List every grouping: what it does, where it comes from, whether it splits keys.
+
+    Example: unskew groupings
+    """
     table = Table(box=box.SIMPLE_HEAD)
     for column in ("name", "what it does", "paper", "splits keys"):
         table.add_column(column, no_wrap=column == "name")
