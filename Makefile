@@ -16,7 +16,7 @@ WITH_JAVA = java_home="$$($(BIN)/python -m unskew.spark.java)" && \
 	if [ -n "$$java_home" ]; then export JAVA_HOME="$$java_home"; fi &&
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-fast test-spark lint types imports doctest bench clean
+.PHONY: help setup demo test test-fast test-spark lint types imports doctest bench bench-spark clean
 
 help: ## show this list
 	@echo "unskew: make <target>"
@@ -24,7 +24,7 @@ help: ## show this list
 
 setup: $(STAMP) ## make .venv: dependencies, the project, and Java 17+ where there is none
 
-demo: $(STAMP) ## run the main job on a skewed stream
+demo: $(STAMP) ## run a skewed job on local Spark, without unskew and with it
 	@$(WITH_JAVA) $(BIN)/unskew demo
 
 test: $(STAMP) ## run all tests: the fast tier, then the Spark tier
@@ -51,7 +51,11 @@ doctest: $(STAMP) ## run the examples in docstrings and pages
 		src README.md CONTRIBUTING.md docs
 
 bench: $(STAMP) ## measure speed and accuracy, on one core
-	@NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.run
+	@NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.run \
+		speed fidelity sketches cold_start startup
+
+bench-spark: $(STAMP) ## measure Spark jobs with and without unskew, on two cores
+	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run on_spark
 
 clean: ## remove .venv and everything that was built
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

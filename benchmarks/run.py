@@ -19,7 +19,7 @@ from typing import Any
 
 from rich.console import Console
 
-SECTIONS = ("speed", "fidelity", "sketches", "cold_start", "startup")
+SECTIONS = ("speed", "fidelity", "sketches", "cold_start", "startup", "on_spark")
 RESULTS = Path(__file__).with_name("results.json")
 
 
