@@ -1,6 +1,7 @@
 """Write the tables of ``results.json`` into ``docs/benchmarks.md``: ``python -m benchmarks.page``.
 
-A table stands between ``<!-- name -->`` and ``<!-- end -->``; the words around it stay.
+A table stands between ``<!-- name -->`` and ``<!-- end -->``; the words around it stay, and so do
+the tables of sections that were not run.
 """
 
 from __future__ import annotations
@@ -18,8 +19,9 @@ PAGE = Path(__file__).parents[1] / "docs" / "benchmarks.md"
 def main() -> None:
     """Replace each table on the page by the one last measured."""
     results = json.loads(RESULTS.read_text())
-    blocks = {"machine": "; ".join(sorted({results[section]["machine"] for section in SECTIONS}))}
-    for section in SECTIONS:
+    measured = [section for section in SECTIONS if section in results]
+    blocks = {"machine": "; ".join(sorted({results[section]["machine"] for section in measured}))}
+    for section in measured:
         for table in importlib.import_module(f"benchmarks.{section}").tables(results[section]):
             blocks[table.name] = f"{table.title}.\n\n{table.markdown()}"
     text = PAGE.read_text()
