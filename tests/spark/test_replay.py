@@ -87,3 +87,23 @@ def test_routes_do_not_depend_on_the_order_behind_a_shuffle(spark, order):
     ]
     assert found[0] == found[1]
     assert len(set(found[0].values())) == 3
+
+
+@pytest.fixture
+def cached(spark):
+    frame = spark.range(100).withColumn("key", F.col("id") % 3).cache()
+    frame.count()
+    yield frame
+    frame.unpersist()
+
+
+def test_what_is_cached_stays_cached(cached, tmp_path):
+    level = cached.storageLevel
+    assert level.useMemory
+
+    spread = unskew.repartition(cached, 3, "key")
+    unskew.write_balanced(cached, str(tmp_path / "out"), "key", files=2)
+
+    assert cached.storageLevel == level
+    assert "InMemoryTableScan" in plan(spread)
+    assert "InMemoryTableScan" in plan(cached.where("id > 3"))

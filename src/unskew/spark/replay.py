@@ -24,6 +24,7 @@ from pyspark.sql.types import StructField, StructType
 from unskew.grouping.base import Grouping, Trait
 from unskew.spark.frames import HELPER
 from unskew.spark.identity import identity_hash
+from unskew.spark.plan import physical_plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -57,9 +58,8 @@ def _turn_on_checksums(spark: SparkSession) -> None:
 
 
 def _may_change_places(df: DataFrame) -> bool:
-    # In SQL, as the plan is to be had on Connect too.
-    plan = df.sparkSession.sql("EXPLAIN SELECT * FROM {df}", df=df).first()
-    return plan is None or _UNSTABLE.search(plan[0]) is not None
+    plan = physical_plan(df)
+    return plan is None or _UNSTABLE.search(plan) is not None
 
 
 def _sorted_by_content(df: DataFrame) -> DataFrame:
