@@ -59,3 +59,16 @@ def test_equal_keys_have_one_hash(spark):
         )
         hashes = frame.select(identity_hash([F.col("k")], [frame.schema["k"].dataType]))
         assert hashes.distinct().count() == 1, (one, other)
+
+
+def test_a_struct_may_have_a_name_twice(spark):
+    kinds = {
+        "twice": "named_struct('a', id % 2, 'a', id % 3)",
+        "in two cases": "named_struct('a', id % 2, 'A', named_struct('b', id % 3, 'b', 1))",
+        "in a list": "array(named_struct('a', id % 2, 'a', id % 3))",
+        "in a map": "map('key', named_struct('a', id % 2, 'a', id % 3))",
+    }
+    for name, kind in kinds.items():
+        frame = spark.range(12).selectExpr(f"{kind} as k")
+        hashes = frame.select(identity_hash([F.col("k")], [frame.schema["k"].dataType]))
+        assert hashes.distinct().count() == 6, name

@@ -28,8 +28,27 @@ if TYPE_CHECKING:
 
 def identity_hash(keys: Sequence[Column], kinds: Sequence[DataType]) -> Column:
     """Hash values of these types, whatever they are."""
-    parts = [part for key, kind in zip(keys, kinds, strict=True) for part in _parts(key, kind)]
+    parts = []
+    for key, kind in zip(keys, kinds, strict=True):
+        plain = _numbered(kind)
+        parts += _parts(key if plain == kind else key.cast(plain), plain)
     return F.xxhash64(*parts)
+
+
+def numbered(struct: StructType) -> StructType:
+    """Return the type with all fields called c0, c1, ...: a frame may have a name twice."""
+    kinds = enumerate(field.dataType for field in struct.fields)
+    return StructType([StructField(f"c{at}", _numbered(kind)) for at, kind in kinds])
+
+
+def _numbered(kind: DataType) -> DataType:
+    if isinstance(kind, StructType):
+        return numbered(kind)
+    if isinstance(kind, MapType):
+        return MapType(_numbered(kind.keyType), _numbered(kind.valueType))
+    if isinstance(kind, ArrayType):
+        return ArrayType(_numbered(kind.elementType))
+    return kind
 
 
 def _parts(value: Column, kind: DataType) -> list[Column]:
