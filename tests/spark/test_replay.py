@@ -1,5 +1,7 @@
 """Kills of executors are in test_cluster; here is what keeps them harmless."""
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +12,7 @@ from tests.frames import PLACE, PLACES, ROW, everything
 from tests.spark.watching import plan
 from unskew.spark.replay import replayable
 
-SORT = "Sort [_unskew_content"
+SORT = "Sort [_unskew_"
 GROUPING = unskew.grouping("w-choices", 3)
 
 
@@ -75,6 +77,7 @@ def test_routes_do_not_depend_on_the_order_behind_a_shuffle(spark, order):
                 # Rows that cannot be hashed as they are, too.
                 .withColumn("pairs", F.create_map(F.col(ROW), F.col("text")))
                 .withColumn("json", F.to_variant_object(F.array(ROW)))
+                .withColumn("twins", F.struct(F.col(ROW).alias("a"), F.col("real").alias("A")))
                 .repartitionById(PLACES, F.col(PLACE)),
                 3,
                 F.lit("one hot key"),
@@ -87,6 +90,34 @@ def test_routes_do_not_depend_on_the_order_behind_a_shuffle(spark, order):
     ]
     assert found[0] == found[1]
     assert len(set(found[0].values())) == 3
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "sum(cost)",
+        "map('all', sum(cost))",
+        "collect_list(cost)",
+        "named_struct('most', max(cost), 'in', named_struct('all', sum(cost)))",
+    ],
+)
+def test_routes_do_not_depend_on_values_that_depend_on_the_order(spark, value):
+    random = np.random.default_rng(1)
+    ids = np.arange(3000)
+    table = pa.table({"user": ids % 50, "page": ids % 11, "cost": random.random(len(ids)) * 1e6})
+
+    def routed(rows):
+        arrived = (
+            spark.createDataFrame(rows).coalesce(1).repartitionById(3, F.expr("int(user % 3)"))
+        )
+        made = arrived.groupBy("user", "page").agg(F.expr(value).alias("value"))
+        spread = unskew.repartition(made, 8, "page", keep_worker=True).collect()
+        return {(row.user, row.page): (row.value, row["_unskew_worker"]) for row in spread}
+
+    found, again = routed(table), routed(table.take(random.permutation(len(ids))))
+
+    assert any(found[key][0] != again[key][0] for key in found), "else nothing is shown"
+    assert all(found[key][1] == again[key][1] for key in found)
 
 
 @pytest.fixture

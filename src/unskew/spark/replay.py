@@ -7,6 +7,11 @@ would send some of them elsewhere than the first time, and a row could be read t
 So where rows may change places, each task sorts them by a hash of all that is in them, as Spark's
 own ``repartition(n)`` does. Rows that are alike in everything may still change places.
 
+Values, too, may depend on the order of rows: a sum of doubles does in its last bits, and a list by
+``collect_list``. So a hash of the columns that cannot, such as the keys of that sum, comes first.
+Nothing helps where a value is another one each time, as with ``monotonically_increasing_id`` or
+``rand`` behind a shuffle.
+
 The second line of defence is Spark's: it notices by a checksum that a repeated task wrote other
 rows, and runs the stages behind it again. It is on by default from 4.2, and turned on here. It is
 not enough alone: with adaptive execution, Spark 4.3 acts on the checksum of the stage that a failed
@@ -19,11 +24,19 @@ import re
 from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
-from pyspark.sql.types import StructField, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    DataType,
+    DoubleType,
+    FloatType,
+    MapType,
+    StructType,
+    VariantType,
+)
 
 from unskew.grouping.base import Grouping, Trait
 from unskew.spark.frames import HELPER
-from unskew.spark.identity import identity_hash
+from unskew.spark.identity import identity_hash, numbered
 from unskew.spark.plan import physical_plan
 
 if TYPE_CHECKING:
@@ -33,7 +46,7 @@ _CHECKSUM = (
     "spark.sql.shuffle.orderIndependentChecksum.enabled",
     "spark.sql.shuffle.orderIndependentChecksum.enableFullRetryOnMismatch",
 )
-_CONTENT = f"{HELPER}content"
+_SETTLED, _CONTENT = f"{HELPER}settled", f"{HELPER}content"
 # What in a plan may give its rows in another order when it runs again: shuffles, limits (which are
 # shuffles once something follows them), queries to a database, sorts and aggregates (whose order
 # depends on when memory runs out, and which a bucketed table spares the shuffle), and RDDs, which
@@ -63,8 +76,22 @@ def _may_change_places(df: DataFrame) -> bool:
 
 
 def _sorted_by_content(df: DataFrame) -> DataFrame:
-    # A frame may have two columns of one name: as fields of one struct they get names of their own.
-    kinds = [StructField(f"c{at}", field.dataType) for at, field in enumerate(df.schema)]
-    row, kind = F.struct("*"), StructType(kinds)
-    hashed = df.withColumn(_CONTENT, identity_hash([row.cast(kind)], [kind]))
-    return hashed.sortWithinPartitions(_CONTENT).drop(_CONTENT)
+    # As fields of one struct, columns of one name get names of their own.
+    kind = numbered(df.schema)
+    row = F.struct("*").cast(kind)
+    settled = [field for field in kind if _settled(field.dataType)]
+    hashes = {_CONTENT: identity_hash([row], [kind])}
+    if 0 < len(settled) < len(kind):
+        values, kinds = zip(*((row[field.name], field.dataType) for field in settled), strict=True)
+        hashes = {_SETTLED: identity_hash(values, kinds), **hashes}
+    return df.withColumns(hashes).sortWithinPartitions(*hashes).drop(*hashes)
+
+
+def _settled(kind: DataType) -> bool:
+    """Whether a value is likely the same when rows before it come in another order.
+
+    A sum of doubles is not, to the last bit, and a list that was collected is not.
+    """
+    if isinstance(kind, StructType):
+        return all(_settled(field.dataType) for field in kind.fields)
+    return not isinstance(kind, FloatType | DoubleType | ArrayType | MapType | VariantType)
