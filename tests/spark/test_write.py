@@ -13,6 +13,7 @@ from unskew.errors import (
     InvalidTypeError,
     UnknownNameError,
 )
+from unskew.spark.repartition import repartition
 
 ROWS, FILES = 20_000, 8
 
@@ -77,6 +78,14 @@ def test_options_and_modes_are_sparks_own(spark, skewed, tmp_path):
     assert spark.read.parquet(path).count() == 10
 
 
+def test_a_path_and_a_mode_may_be_given_as_to_spark(spark, skewed, tmp_path):
+    path = tmp_path / "out"
+    unskew.write_balanced(skewed.limit(10), path, "year", files=2, mode="errorifexists")
+    assert spark.read.parquet(str(path)).count() == 10
+    with pytest.raises(InvalidInputError, match="which exists"):
+        unskew.write_balanced(skewed, path, "year", files=2, mode="errorifexists")
+
+
 @pytest.mark.parametrize("prefix", ["", "file:"])
 def test_a_failure_leaves_nothing_behind(skewed, tmp_path, prefix):
     fails = skewed.withColumn(
@@ -99,6 +108,42 @@ def test_a_failure_leaves_what_was_there(spark, skewed, tmp_path):
         unskew.write_balanced(fails, path, "year", files=2, mode="append")
 
     assert spark.read.parquet(path).count() == 10
+
+
+@pytest.mark.parametrize("mode", ["error", "append"])
+def test_a_failure_leaves_what_another_wrote_meanwhile(spark, skewed, tmp_path, monkeypatch, mode):
+    path = str(tmp_path / "out")
+    few = spark.createDataFrame([(0, "_x"), (1, "_x")], "year long, _country string").coalesce(1)
+
+    def meanwhile(*arguments, **more):
+        few.write.partitionBy("_country").parquet(path)
+        return repartition(*arguments, **more)
+
+    monkeypatch.setattr("unskew.spark.write.repartition", meanwhile)
+    frame, message = skewed, "PATH_ALREADY_EXISTS"
+    if mode == "append":
+        broken = F.raise_error(F.lit("broken row"))
+        frame, message = skewed.withColumn("row", broken.cast("long")), "broken row"
+
+    with pytest.raises(Exception, match=message):
+        unskew.write_balanced(frame, path, "year", files=2, mode=mode)
+
+    assert spark.read.parquet(path).count() == 2
+
+
+def test_a_failure_leaves_a_folder_that_another_made_meanwhile(skewed, tmp_path, monkeypatch):
+    path = tmp_path / "out"
+
+    def meanwhile(*arguments, **more):
+        path.mkdir()
+        return repartition(*arguments, **more)
+
+    monkeypatch.setattr("unskew.spark.write.repartition", meanwhile)
+
+    with pytest.raises(Exception, match="PATH_ALREADY_EXISTS"):
+        unskew.write_balanced(skewed, path, "year", files=2)
+
+    assert path.exists()
 
 
 class TestBadInput:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from pyarrow import fs
+from pyspark.errors import PySparkException
 
 from unskew.checks import check_whole
 from unskew.errors import InvalidInputError, InvalidParameterError
@@ -17,12 +20,12 @@ from unskew.spark.route import DEFAULT_GROUPING
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-MODES = ("error", "append", "overwrite", "ignore")
+MODES = ("error", "errorifexists", "append", "overwrite", "ignore")
 
 
 def write_balanced(
     df: DataFrame,
-    path: str,
+    path: str | os.PathLike[str],
     partition_by: str | Sequence[str],
     *,
     files: int,
@@ -44,7 +47,8 @@ def write_balanced(
         A batch frame.
     path
         A folder, as Spark's writers take it. If writing fails and it was not there before, it is
-        removed again, wherever this process can see it.
+        removed again, wherever this process can see it, unless there are files of data in it:
+        they are another writer's.
     partition_by
         Columns of the frame, one folder for each value.
     files
@@ -64,8 +68,9 @@ def write_balanced(
         raise InvalidInputError(
             "partition_by", "has all columns of the frame", "leave one to write into the files"
         )
+    path = os.fspath(path)
     existed = _exists(path)
-    if existed and mode == "error":
+    if existed and mode in ("error", "errorifexists"):
         raise InvalidInputError(
             "path", f"is {path!r}, which exists", "choose another, or mode='overwrite' or 'append'"
         )
@@ -74,8 +79,8 @@ def write_balanced(
         spread.write.format(format).mode(mode).options(**(options or {})).partitionBy(*names).save(
             path
         )
-    except BaseException:
-        if existed is False:
+    except BaseException as error:
+        if existed is False and not _came_later(error):
             _remove(path)
         raise
 
@@ -97,8 +102,28 @@ def _exists(path: str) -> bool | None:
     return found
 
 
+def _came_later(error: BaseException) -> bool:
+    """Whether another writer has made the folder meanwhile."""
+    return isinstance(error, PySparkException) and error.getCondition() == "PATH_ALREADY_EXISTS"
+
+
 def _remove(path: str) -> None:
+    """Remove the folder, unless another writer has put something into it."""
     located = _located(path)
-    if located is not None and _exists(path):
-        system, inside = located
+    if located is None or not _exists(path):
+        return
+    system, inside = located
+    found = system.get_file_info(fs.FileSelector(inside, recursive=True))
+    if not any(each.is_file and _is_anothers(each.path, inside) for each in found):
         system.delete_dir(inside)
+
+
+def _is_anothers(file: str, folder: str) -> bool:
+    # Spark moves files out of _temporary when all are written, and says so by _SUCCESS.
+    parts = PurePosixPath(file).relative_to(PurePosixPath(folder)).parts
+    return parts == ("_SUCCESS",) or not any(map(_is_hidden, parts))
+
+
+def _is_hidden(name: str) -> bool:
+    # As Spark has it: the folder of a value may begin with an underscore.
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
