@@ -150,9 +150,8 @@ def test_a_groupby_on_worker_and_key_needs_no_second_shuffle(skewed):
 def test_the_router_gets_nothing_but_hashes(spark):
     frame = spark.range(10).select("id", F.lit("x").alias("a"), F.uuid().alias("payload"))
     hashed = r"ArrowEvalPython \[route\(xxhash64\(id#\w+, a#\w+, 42\)\)#\w+\]"
-    weighed = (
-        r"ArrowEvalPython \[route\(xxhash64\(id#\w+, 42\), cast\(length\(\w+#\w+\) as double\)\)"
-    )
+    length = r"(?:try_)?cast\(length\(\w+#\w+\) as double\)"
+    weighed = rf"ArrowEvalPython \[route\(xxhash64\(id#\w+, 42\), {length}\)"
     # Not a literal, which the plan would show in place of its name.
     frame = frame.withColumn("a", F.substring("payload", 1, 3))
 
@@ -326,6 +325,41 @@ class TestBadInput:
     def test_no_key_is_refused(self, frame):
         with pytest.raises(InvalidInputError, match="name at least one key column"):
             unskew.repartition(frame, 3)
+
+    @pytest.mark.parametrize("weight", ["pairs", "deep", F.current_date, F.current_timestamp])
+    def test_a_weight_that_is_never_a_number_is_refused(self, frame, weight):
+        weight = weight if isinstance(weight, str) else weight()
+        with pytest.raises(InvalidTypeError, match=r"`weight` is of type .*; pass numbers"):
+            unskew.repartition(frame, 3, "id", weight=weight)
+
+    @pytest.mark.parametrize(
+        ("weight", "found"),
+        [
+            ("if(id = 3, null, 1)", "null or no number"),
+            ("if(id = 3, 'abc', '1')", "null or no number"),
+            ("if(id = 3, -1, 1)", "-1.0"),
+        ],
+        ids=["null", "text", "negative"],
+    )
+    def test_a_weight_that_is_not_a_number_in_some_row_is_refused(self, frame, weight, found):
+        spread = unskew.repartition(frame, 3, "id", weight=F.expr(weight))
+        with pytest.raises(PythonException, match=f"`weight` is {found} in some row"):
+            spread.count()
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ({"grouping": "w-choice"}, "no grouping is called 'w-choice'; did you mean"),
+            ({"grouping": unskew.grouping("pkg", 4)}, "one for 1 workers"),
+            ({"grouping": 3}, "pass a name"),
+            ({"grouping": "pkg", "capacities": [1.0]}, "no parameter of 'pkg' is called 'capac"),
+            ({"weight": "pairs"}, "`weight` is of type"),
+        ],
+        ids=["unknown name", "other size", "no grouping", "capacities", "weight"],
+    )
+    def test_one_partition_is_no_reason_to_take_anything(self, frame, more, message):
+        with pytest.raises(unskew.UnskewError, match=message):
+            unskew.repartition(frame, 1, "id", **more)
 
     @pytest.mark.parametrize(
         ("more", "message"),

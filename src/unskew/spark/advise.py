@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import BooleanType, NullType, NumericType, StringType
 
 from unskew.checks import check_whole
 from unskew.control.advice import Advice, CostModel, advise_on_sample, check_costs
-from unskew.errors import InvalidInputError, InvalidTypeError
-from unskew.hashing.arrays import MAX_WEIGHT
 from unskew.hashing.mix import GOLDEN, spread
 from unskew.spark.frames import HELPER, require_batch, require_groupable, resolve
 from unskew.spark.report import MAX_PARTITIONS
+from unskew.spark.weight import checked_weights, weight_column
+from unskew.spark.workers import default_workers
 from unskew.typing import KeyHashes, Weights
 
 if TYPE_CHECKING:
@@ -121,9 +120,9 @@ def advise_rows(
     require_batch(df, "advise")
     columns = resolve(df, keys)
     require_groupable(df, columns)
-    cost = None if weight is None else _number(df, weight)
+    cost = None if weight is None else weight_column(df, weight)
     if workers is None:
-        workers = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+        workers = default_workers(df.sparkSession)
     check_whole("workers", workers, 2, MAX_PARTITIONS)
     check_whole("sample", sample, LEAST_SAMPLE, 2**31 - 1)
     check_whole("seed", seed, 0, 2**63 - 1)
@@ -133,14 +132,6 @@ def advise_rows(
         taken.hashes, workers, taken.weights, rows=taken.rows, seed=seed, costs=model
     )
     return Advised(advice, workers, taken.rows, len(taken.hashes))
-
-
-def _number(df: DataFrame, weight: str | Column) -> Column:
-    column = resolve(df, [weight], "weight")[0]
-    kind = df.select(column).schema[0].dataType
-    if not isinstance(kind, NumericType | BooleanType | StringType | NullType):
-        raise InvalidTypeError("weight", f"of type {kind.simpleString()}", "pass numbers")
-    return column
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +154,7 @@ def _sampled(
     most = max(-(-size // _MOST_OF_ONE), _LEAST_OF_ONE)
     # Not the seed itself: keys made with rand(seed) would be the luck of their rows.
     luck = int(spread(np.array([seed], np.uint64), GOLDEN)[0] >> np.uint64(1))
-    costs = [] if weight is None else [weight.try_cast("double").alias(_WEIGHT)]
+    costs = [] if weight is None else [weight.alias(_WEIGHT)]
     drawn = df.select(
         F.xxhash64(*keys).alias(_HASH),
         *costs,
@@ -183,16 +174,5 @@ def _sampled(
     finally:
         kept.unpersist()
     hashes = table[_HASH].to_numpy().view(np.uint64)
-    weights = None if weight is None else _checked(table[_WEIGHT])
+    weights = None if weight is None else checked_weights(table[_WEIGHT])
     return _Sample(hashes, weights, max(rows, len(hashes)))
-
-
-def _checked(weights: pa.ChunkedArray) -> Weights:
-    values: Weights = weights.to_numpy(zero_copy_only=False)
-    wrong = np.flatnonzero(~((values >= 0) & (values <= MAX_WEIGHT)))
-    if wrong.size:
-        found = "null or no number" if np.isnan(values[wrong[0]]) else values[wrong[0]]
-        raise InvalidInputError(
-            "weight", f"is {found} in some row", f"pass numbers from 0 to {MAX_WEIGHT:g}"
-        )
-    return values

@@ -11,6 +11,7 @@ from unskew.grouping.base import Grouping
 from unskew.hashing.candidates import MAX_WORKERS
 from unskew.spark.frames import WORKER, require_batch, require_groupable, resolve
 from unskew.spark.route import DEFAULT_GROUPING, as_grouping, with_worker
+from unskew.spark.weight import weight_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +45,7 @@ def repartition(
         workers. With one that does not split keys, such as ``"key"``, all rows of a key are in one
         partition.
     weight
-        What a row costs, where rows do not cost the same.
+        What a row costs, where rows do not cost the same: a number from 0 up.
     capacities
         The relative speeds of the workers, for groupings that take them.
     keep_worker
@@ -56,8 +57,10 @@ def repartition(
     n = check_whole("n", n, 1, MAX_WORKERS)
     columns = resolve(df, keys)
     require_groupable(df, columns)
-    cost = None if weight is None else resolve(df, [weight], "weight")[0]
-    if n == 1:  # no choice to make
+    cost = None if weight is None else weight_column(df, weight)
+    if n == 1:  # no choice to make, and no grouping for it: what is asked for is checked for two
+        pair = None if capacities is None else [*capacities] * 2
+        as_grouping(grouping, 1 if isinstance(grouping, Grouping) else 2, pair)
         spread = df.withColumn(WORKER, F.lit(0)).repartitionById(1, WORKER)
     else:
         chosen = as_grouping(grouping, n, capacities)

@@ -19,6 +19,7 @@ from unskew.grouping.catalog import CATALOG
 from unskew.grouping.catalog import grouping as grouping_by_name
 from unskew.spark.frames import WORKER
 from unskew.spark.replay import replayable
+from unskew.spark.weight import checked_weights
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -53,7 +54,7 @@ def with_worker(
 ) -> DataFrame:
     """Add the worker of every row."""
     df = _as_rows(replayable(df, grouping))
-    inputs = [F.xxhash64(*keys)] + ([] if weight is None else [weight.cast("double")])
+    inputs = [F.xxhash64(*keys)] + ([] if weight is None else [weight])
     route = _plain(grouping) if weight is None else _weighted(grouping)
     # The optimizer would be free to drop or repeat a deterministic one.
     udf = F.arrow_udf(route, "int").asNondeterministic()  # type: ignore[attr-defined]
@@ -102,7 +103,7 @@ def _start(grouping: Grouping) -> Router:
 def _routed(router: Router, hashes: pa.Array, weights: pa.Array | None) -> pa.Array:
     if not len(hashes):
         return pa.array([], pa.int32())
-    costs = None if weights is None else weights.to_numpy(zero_copy_only=False)
+    costs = None if weights is None else checked_weights(weights)
     workers = router.route(hashes.to_numpy(), costs)
     # Spark takes ids modulo n and null as 0: behind the shuffle a wrong one would not show.
     if (
