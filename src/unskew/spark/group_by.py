@@ -12,9 +12,11 @@ from unskew.hashing.candidates import MAX_WORKERS
 from unskew.spark import aggregate as aggregate_stages
 from unskew.spark import apply as apply_stages
 from unskew.spark.batches import ArrowKind, Kind, PandasKind
+from unskew.spark.combining import hot_key_cost
 from unskew.spark.frames import HELPER, WORKER, quoted, require_batch, require_groupable, resolve
 from unskew.spark.route import DEFAULT_GROUPING, as_grouping, never_splitting, with_worker
 from unskew.spark.sketches import SparkAggregator
+from unskew.spark.workers import default_workers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
@@ -51,8 +53,7 @@ def group_by(
     if isinstance(grouping, Grouping):
         n = grouping.n_workers if workers is None else workers
     else:
-        n = int(df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
-        n = max(2, n) if workers is None else workers
+        n = max(2, default_workers(df.sparkSession)) if workers is None else workers
     check_whole("workers", n, 2, MAX_WORKERS)
     return GroupedFrame(df, columns, as_grouping(grouping, n))
 
@@ -78,21 +79,19 @@ class GroupedFrame:
     def agg(self, *columns: Column) -> DataFrame:
         """Aggregate with Spark's own functions, on Spark's own path.
 
-        Spark combines the rows of a key before it shuffles them, so a hot key costs no more than
-        another: there is nothing to balance, and ``docs/benchmarks.md`` has what a balanced
-        shuffle in front of it costs. See `explain`.
+        Spark combines the rows of a key before it shuffles them, wherever a function allows: there
+        is little to balance, and ``docs/benchmarks.md`` has what a balanced shuffle in front of it
+        costs. `explain` says what a hot key costs with the functions at hand.
         """
         return self._df.groupBy(*self._keys).agg(*columns)
 
     def explain(self, *columns: Column) -> str:
-        """Say who does the work of `agg`, and why."""
-        what = ", ".join(
-            str(column).removeprefix("Column<'").removesuffix("'>") for column in columns
-        )
-        return (
-            f"{what or 'agg'}: Spark's own groupBy({', '.join(self._names)}).agg. It combines rows "
-            "before the shuffle, so a hot key does not weigh on one task."
-        )
+        """Say who does the work of `agg`, and what a hot key costs, in a line a column."""
+        by = f"Spark's own groupBy({', '.join(self._names)}).agg."
+        if not columns:
+            return f"agg: {by}"
+        aggregated = [self.agg(column) for column in columns]
+        return "\n".join(f"{each.columns[-1]}: {by} {hot_key_cost(each)}" for each in aggregated)
 
     def aggregate(self, aggregator: Aggregator | SparkAggregator) -> DataFrame:
         """Compute an aggregator: a partial for each key and worker, merged into one result.
@@ -129,8 +128,8 @@ class GroupedFrame:
             The columns of the result.
         merge
             ``pandas.DataFrame -> pandas.DataFrame``, or with the key in front. It is called once
-            for each key, also when there is only one partial. Without it each key is handed over
-            whole, which needs a grouping that does not split keys.
+            for each key with a partial row, also when there is only one. Without it each key is
+            handed over whole, which needs a grouping that does not split keys.
         partial_schema
             The columns that ``partial`` gives, if they are not those of the result.
         max_rows_per_call
