@@ -1,4 +1,6 @@
+import functools
 import math
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -9,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pyspark.errors import PythonException
 from pyspark.sql import functions as F
+from pyspark.sql.types import LongType, StructField, StructType
 
 import unskew
 from unskew.errors import (
@@ -16,9 +19,14 @@ from unskew.errors import (
     InvalidParameterError,
     InvalidTypeError,
     UnknownNameError,
+    UnskewError,
 )
+from unskew.spark.apply import _caller
+from unskew.spark.batches import ArrowKind
+from unskew.spark.workers import default_workers
 from unskew.window import Count
 
+SHUFFLE = "spark.sql.shuffle.partitions"
 SCHEMA = "n long, total double, least long"
 
 
@@ -183,6 +191,118 @@ def test_a_function_may_give_no_row_or_many(skewed):
     assert sorted(made.collect()) == sorted(wanted.collect())
 
 
+class Counting:
+    """What is called need not be a plain function."""
+
+    def of_method(self, rows):
+        return counted(rows)
+
+    def __call__(self, rows):
+        return counted(rows)
+
+
+def counted(rows, _of=None, *, to=0):
+    return pd.DataFrame({"n": [len(rows) + to]})
+
+
+def with_keyword(rows, *, to=0):
+    return counted(rows, to=to)
+
+
+def with_any(rows, **_options):
+    return counted(rows)
+
+
+def with_default(_key, rows=None):
+    return counted(rows)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        with_keyword,
+        with_any,
+        with_default,
+        functools.partial(counted, to=0, _of=None),
+        functools.partial(with_default, None),
+        Counting().of_method,
+        Counting(),
+    ],
+    ids=["keyword", "keywords", "default", "partial", "bound", "method", "object"],
+)
+def test_a_function_gets_as_many_arguments_as_it_has_by_position(function):
+    call = _caller(function, "partial")
+
+    assert call(lambda: ("key",), pd.DataFrame({"id": [1, 2]}))["n"].tolist() == [2]
+
+
+def test_a_key_is_skipped_by_a_result_without_columns(skewed):
+    def odd(rows):
+        return counted(rows) if rows["number"].iloc[0] % 2 else pd.DataFrame()
+
+    def odd_in_arrow(rows):
+        return pa.table({"n": [len(rows)]}) if rows["number"][0].as_py() % 2 else pa.table({})
+
+    wanted = skewed.where("number % 2 = 1").groupBy("number").agg(F.count("*").alias("n"))
+    grouped = unskew.group_by(skewed, "number", workers=3, grouping="key")
+    for made in (
+        grouped.apply_in_pandas(odd, "n long"),
+        grouped.apply_in_arrow(odd_in_arrow, "n long"),
+    ):
+        assert sorted(made.collect()) == sorted(wanted.select("n").collect())
+
+
+def test_results_in_arrow_may_differ_in_what_is_one_to_spark(skewed):
+    def one_way_or_another(rows):
+        number = rows["number"][0].as_py()
+        names = pa.array([str(number)], [pa.string(), pa.large_string()][number % 2])
+        fields = [
+            pa.field("name", names.type, nullable=number % 3 == 0),
+            pa.field("n", pa.int64(), metadata={"number": str(number)}),
+        ]
+        return pa.table([names, pa.array([len(rows)])], schema=pa.schema(fields))
+
+    made = unskew.group_by(skewed, "number", workers=2, grouping="key").apply_in_arrow(
+        one_way_or_another, "name string, n long"
+    )
+
+    counts = skewed.groupBy(F.col("number").cast("string").alias("name")).count()
+    assert sorted(made.collect()) == sorted(counts.collect())
+
+
+def test_text_that_is_not_utf8_may_be_a_key(spark):
+    frame = spark.range(20, numPartitions=2).selectExpr(
+        "cast(if(id % 2 = 0, unhex('FF'), unhex('FE')) as string) as s",
+        "named_struct('in', array(s)) as deep",
+        "id",
+    )
+
+    for key in ("s", "deep"):
+        made = unskew.group_by(frame, key, workers=2).apply_in_arrow(
+            lambda rows: pa.table({"n": [len(rows)]}),
+            "n long",
+            merge=lambda parts: pa.table({"n": [pc.sum(parts["n"]).as_py()]}),
+            max_rows_per_call=3,
+        )
+        assert [row.n for row in made.collect()] == [10, 10]
+
+
+@pytest.mark.parametrize("name", ["a.b", "a`b", "a b", "ä"])
+def test_columns_may_have_any_name(spark, name):
+    frame = spark.range(20, numPartitions=2).select((F.col("id") % 3).alias(name))
+    schema = StructType([StructField(name, LongType())])
+
+    made = unskew.group_by(frame, F.lit(1), workers=2).apply_in_pandas(
+        lambda rows: rows[[name]].head(1),
+        schema,
+        merge=lambda parts: pd.DataFrame({name: [parts[name].max()]}),
+        max_rows_per_call=1,
+    )
+
+    assert made.columns == [name]
+    assert [tuple(row) for row in made.collect()] == [(2,)]
+
+
 def test_whole_numbers_keep_every_digit_beside_results_of_another_type(skewed):
     big = 2**53 + 1
 
@@ -211,6 +331,51 @@ def test_agg_is_sparks_own(skewed):
         skewed.groupBy("word").agg(*columns).collect(), key=str
     )
     assert "Spark's own groupBy(word).agg" in grouped.explain(*columns)
+
+
+def told(frame, column):
+    return unskew.group_by(frame, "number").explain(column)
+
+
+def test_explain_says_what_a_hot_key_costs(skewed):
+    @F.pandas_udf("double")
+    def middle(values: pd.Series) -> float:
+        return float(values.median())
+
+    free = "does not weigh on one task"
+    assert told(skewed, F.sum("v") + F.avg("v")).endswith(free + ".")
+    assert told(skewed, F.max("word")).endswith(free + ".")
+    assert free in told(skewed, F.count_distinct("word"))
+    assert free in told(skewed, F.percentile_approx("v", 0.5))
+    assert "collect_list keeps every value" in told(skewed, F.collect_list("v"))
+    assert "collect_set keeps every distinct value" in told(skewed, F.collect_set("v"))
+    assert "percentile keeps every distinct value" in told(skewed, F.median("v"))
+    assert "mode keeps every distinct value" in told(skewed, F.mode("v").alias("m"))
+    assert "already" in told(skewed.repartition(3, "number"), F.sum("v"))
+    counted_twice = skewed.groupBy("number", "word").count().repartition(3, "number")
+    assert "already" in told(counted_twice, F.sum("count"))
+    assert "hands all rows of a key to a Python function" in told(skewed, middle("v"))
+
+
+def test_explain_names_what_it_explains(skewed):
+    @F.pandas_udf("double")
+    def middle(values: pd.Series) -> float:
+        return float(values.median())
+
+    lines = unskew.group_by(skewed, "word").explain(
+        middle("v"), F.sum("v").alias("all"), F.mode("number")
+    )
+
+    names = [line.split(": Spark's own groupBy(word).agg. ")[0] for line in lines.splitlines()]
+    assert names == ["middle(v)", "all", "mode(number)"]
+    assert unskew.group_by(skewed, "word").explain() == "agg: Spark's own groupBy(word).agg."
+
+
+@pytest.mark.parametrize(("setting", "workers"), [("7", 7), ("1", 1), ("auto", 200), (None, 200)])
+def test_workers_are_the_partitions_of_a_shuffle_where_these_are_a_number(setting, workers):
+    conf = SimpleNamespace(get=lambda name, default: {SHUFFLE: setting}[name] or default)
+
+    assert default_workers(SimpleNamespace(conf=conf)) == workers
 
 
 @pytest.mark.parametrize(
@@ -341,9 +506,14 @@ def test_an_error_of_the_user_names_the_key(skewed):
     [
         (pd.DataFrame({"n": [1]}), "gave no column 'total' but n"),
         (pd.DataFrame([[1]]), "gave 1 columns"),
+        (pd.DataFrame([[1, 2, 3, 4]], columns=[*"abc", "n"]), "gave no column 'total'"),
+        (
+            pd.DataFrame([[1, 2.0, 3.0, 4]], columns=["n", "total", "least", "more"]),
+            "gave a column 'more', which the schema does not have",
+        ),
         ([1, 2], "a list; return a DataFrame"),
     ],
-    ids=["missing", "too few", "no frame"],
+    ids=["missing", "too few", "others", "too many", "no frame"],
 )
 def test_a_result_that_does_not_fit_the_schema_is_refused(skewed, result, message):
     made = unskew.group_by(skewed, "number", workers=2).apply_in_pandas(
@@ -352,3 +522,22 @@ def test_a_result_that_does_not_fit_the_schema_is_refused(skewed, result, messag
 
     with pytest.raises(PythonException, match=message):
         made.collect()
+
+
+@pytest.mark.parametrize(
+    ("result", "message"),
+    [
+        (pa.table({"n": pa.array([1], pa.int32())}), "gave 'n' as int32, not as bigint"),
+        (pa.table({"n": pa.array([1], pa.uint64())}), "gave 'n' as uint64, not as bigint"),
+        (pa.table({"n": [1], "more": [1]}), "gave a column 'more', which the schema does not"),
+        (pa.table([[1], [2]], names=["n", "n"]), "gave a column twice: n, n"),
+        (pd.DataFrame({"n": [1]}), "a DataFrame; return a pyarrow.Table"),
+    ],
+    ids=["narrow", "unsigned", "too many", "twice", "no table"],
+)
+def test_a_result_in_arrow_that_does_not_fit_the_schema_is_refused(result, message):
+    schema = StructType([StructField("n", LongType())])
+    results = ArrowKind().results([], schema, "partial")
+
+    with pytest.raises(UnskewError, match=message):
+        list(results.add(None, 0, result))

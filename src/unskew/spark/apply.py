@@ -112,11 +112,13 @@ def _each_key(
     sent = ordered.select(*kind.columns(ordered.select(*map(quoted, [*front, *columns])).schema))
     fields = [StructField(key, frame.schema[key].dataType) for key in front] if keep_keys else []
     given = StructType([*fields, *schema.fields])
-    names = schema.fieldNames()
+    # PySpark takes a dot in a name for a field: names go apart from the columns.
+    names = sent.columns
+    sent = sent.toDF(*(f"c{at}" for at in range(len(names))))
 
     def work(batches: Iterator[Any]) -> Iterator[Any]:
-        results = kind.results(front if keep_keys else [], names, name)
-        for part in _parts(kind.read(batches), kind, keys, columns, max_rows):
+        results = kind.results(front if keep_keys else [], schema, name)
+        for part in _parts(kind.read(batches, names), kind, keys, columns, max_rows):
             key = functools.partial(kind.key, part.source, part.row, keys)
             made = call(key, kind.join(part.rows))
             for full in results.add(part.source, part.row, made):
@@ -166,10 +168,7 @@ def _caller(function: Callable[..., Any], name: str) -> Callable[[Callable[[], A
     """Call a user's function with the key or without, as it wants; say the key when it fails."""
     if not callable(function):
         raise InvalidTypeError(name, f"a {type(function).__name__}", "pass a function")
-    try:
-        arguments = len(inspect.signature(function).parameters)
-    except ValueError:  # some builtins have no signature
-        arguments = 1
+    arguments = _by_position(function)
     if arguments not in (1, 2):
         raise InvalidInputError(
             name, f"takes {arguments} arguments", "write it for (rows) or for (key, rows)"
@@ -186,10 +185,23 @@ def _caller(function: Callable[..., Any], name: str) -> Callable[[Callable[[], A
     return call
 
 
+def _by_position(function: Callable[..., Any]) -> int:
+    """Count the arguments that can be given by position, with a default or without, as Spark."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except ValueError:  # some builtins have no signature
+        return 1
+    kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    return sum(parameter.kind in kinds for parameter in parameters)
+
+
 def _plain(value: Any) -> Any:
     """Give a value as Python shows it: 3, and neither np.int32(3) nor a scalar of Arrow."""
     if isinstance(value, pa.Scalar):
-        return value.as_py()
+        try:
+            return value.as_py()
+        except UnicodeDecodeError:
+            return f"{value.type} that is not UTF-8"
     return value.item() if isinstance(value, np.generic) else value
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -10,7 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+from pyspark.errors import PySparkTypeError
 from pyspark.sql import functions as F
+from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import BooleanType, IntegralType, StructType
 
 from unskew.errors import InvalidInputError, InvalidTypeError
@@ -30,9 +33,10 @@ _KEYS = 2_000
 class Results(ABC):
     """Results of many keys, put together into batches worth sending."""
 
-    def __init__(self, keys: list[str], names: list[str], function: str) -> None:
+    def __init__(self, keys: list[str], schema: StructType, function: str) -> None:
         self._keys = keys
-        self._names = names
+        self._names = schema.fieldNames()
+        self._schema = schema
         self._function = function
         self._source: Any = None
         self._kinds: Any = None
@@ -43,6 +47,8 @@ class Results(ABC):
     def add(self, source: Any, row: int, result: Any) -> Iterator[Any]:
         """Take a result and the place of its key; yields a batch when there is enough."""
         checked = self._checked(result)
+        if not len(checked):
+            return
         kinds = self._types(checked)
         if self._parts and (source is not self._source or kinds != self._kinds):
             yield from self.rest()
@@ -60,10 +66,15 @@ class Results(ABC):
             yield self._joined(rows)
         self._parts, self._sources, self._rows = [], [], 0
 
-    def _refuse_missing(self, found: Sequence[object]) -> None:
+    def _require_names(self, found: Sequence[object]) -> None:
         missing = [name for name in self._names if name not in found]
         if missing:
             self._refuse(f"no column {missing[0]!r} but {', '.join(map(str, found))}")
+        unknown = [name for name in found if name not in self._names]
+        if unknown:
+            self._refuse(f"a column {unknown[0]!r}, which the schema does not have")
+        if len(found) > len(self._names):
+            self._refuse(f"a column twice: {', '.join(map(str, found))}")
 
     def _refuse(self, given: str) -> None:
         raise InvalidInputError(
@@ -72,7 +83,10 @@ class Results(ABC):
 
     @abstractmethod
     def _checked(self, result: Any) -> Any:
-        """Return a result with the columns of the schema, or refuse it."""
+        """Return a result with the columns of the schema, or refuse it.
+
+        As with Spark, one without any column is one without rows.
+        """
 
     @abstractmethod
     def _types(self, result: Any) -> Any:
@@ -89,9 +103,9 @@ class Kind(ABC):
     method: ClassVar[str]
     results: ClassVar[type[Results]]
 
-    def read(self, batches: Iterator[Any]) -> Iterator[Any]:
-        """Take what Spark hands over."""
-        return batches
+    @abstractmethod
+    def read(self, batches: Iterator[Any], names: list[str]) -> Iterator[Any]:
+        """Take what Spark hands over, and give its columns their names."""
 
     def write(self, result: Any) -> Iterable[Any]:
         """Make what Spark takes back."""
@@ -150,7 +164,7 @@ class Kind(ABC):
 def _equal(a: Any, b: Any) -> bool:
     """Whether two values are one key: null equals null, and NaN equals NaN."""
     if isinstance(a, pa.Scalar):
-        a, b = a.as_py(), b.as_py()
+        return _equal_in_arrow(a, b)
     if a is None or b is None:
         return a is b
     if isinstance(a, dict):
@@ -158,6 +172,19 @@ def _equal(a: Any, b: Any) -> bool:
     if isinstance(a, list | tuple | np.ndarray):
         return len(a) == len(b) and all(map(_equal, a, b))
     return bool(a == b) or bool(a != a and b != b)  # NaN differs from itself
+
+
+def _equal_in_arrow(a: pa.Scalar, b: pa.Scalar) -> bool:
+    # Not in Python, which has no text that is not UTF-8, and few years.
+    if a.equals(b):
+        return True
+    if not (a.is_valid and b.is_valid):
+        return False
+    if isinstance(a, pa.StructScalar):
+        return all(_equal_in_arrow(a[at], b[at]) for at in range(len(a)))
+    if isinstance(a, pa.ListScalar):
+        return len(a) == len(b) and all(map(_equal_in_arrow, a.values, b.values))
+    return pa.types.is_floating(a.type) and math.isnan(a.as_py()) and math.isnan(b.as_py())
 
 
 class _PandasResults(Results):
@@ -169,8 +196,10 @@ class _PandasResults(Results):
         columns = result.columns.tolist()
         if columns == self._names:
             return result
+        if not columns:
+            return result.head(0)
         if any(isinstance(name, str) for name in columns):
-            self._refuse_missing(columns)
+            self._require_names(columns)
             return result[self._names]
         if len(columns) != len(self._names):  # by position, as Spark has it
             self._refuse(f"{len(columns)} columns")
@@ -221,6 +250,12 @@ class PandasKind(Kind):
                 sent.append(column)
         return sent
 
+    def read(self, batches: Iterator[pd.DataFrame], names: list[str]) -> Iterator[pd.DataFrame]:
+        """Take what Spark hands over, and give its columns their names."""
+        for batch in batches:
+            batch.columns = names
+            yield batch
+
     def cut(self, batch: _Rows, start: int, end: int) -> pd.DataFrame:
         """Return some rows, nulls put back."""
         rows = batch.frame.iloc[start:end]
@@ -265,6 +300,10 @@ def _nulls(batch: pd.DataFrame, names: list[str]) -> dict[str, AnyArray]:
 
 
 class _ArrowResults(Results):
+    def __init__(self, keys: list[str], schema: StructType, function: str) -> None:
+        super().__init__(keys, schema, function)
+        self._promised = to_arrow_schema(schema, timezone="UTC")
+
     def _checked(self, result: Any) -> pa.Table:
         if not isinstance(result, pa.Table):
             raise InvalidTypeError(
@@ -272,8 +311,21 @@ class _ArrowResults(Results):
                 f"a {type(result).__name__}",
                 "return a pyarrow.Table",
             )
-        self._refuse_missing(result.column_names)
-        return result.select(self._names)
+        if not (result.num_columns or len(result)) or result.schema.equals(self._promised):
+            return result
+        self._require_names(result.column_names)
+        columns = [self._cast(result[field.name], field) for field in self._promised]
+        # Whether nulls may be in it is not for one result to say.
+        return pa.table(columns, schema=self._promised)
+
+    def _cast(self, column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+        if column.type == field.type:
+            return column
+        # One type to Spark may be several to Arrow: text may be large, and an hour in any zone.
+        expected = self._schema[field.name].dataType.simpleString()
+        if _shown(column.type) != expected:
+            self._refuse(f"{field.name!r} as {column.type}, not as {expected}")
+        return column.cast(field.type)
 
     def _types(self, result: pa.Table) -> Any:
         return result.schema.types
@@ -287,15 +339,22 @@ class _ArrowResults(Results):
         return pa.table([*keys.columns, *joined.columns], schema=pa.schema(fields))
 
 
+def _shown(kind: pa.DataType) -> str:
+    try:
+        return from_arrow_type(kind).simpleString()
+    except PySparkTypeError:  # Spark has no such type
+        return str(kind)
+
+
 class ArrowKind(Kind):
     """Rows as Arrow tables."""
 
     method = "mapInArrow"
     results = _ArrowResults
 
-    def read(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-        """Take what Spark hands over."""
-        return (pa.Table.from_batches([batch]) for batch in batches)
+    def read(self, batches: Iterator[pa.RecordBatch], names: list[str]) -> Iterator[pa.Table]:
+        """Take what Spark hands over, and give its columns their names."""
+        return (pa.Table.from_batches([batch]).rename_columns(names) for batch in batches)
 
     def write(self, result: pa.Table) -> Iterable[pa.RecordBatch]:
         """Make what Spark takes back."""
