@@ -101,6 +101,15 @@ def reported(spark):
     }
 
 
+def explained(spark):
+    """Explain two aggregates of a frame that is cached, and look whether it stays so."""
+    frame = spark.range(10).withColumn("key", F.col("id") % 7).repartition(2).cache()
+    frame.count()
+    told = unskew.group_by(frame, "key").explain(F.sum("id"), F.collect_list("id"))
+    unskew.repartition(frame, 3, "key")
+    return {"told": told.splitlines(), "cached": frame.storageLevel.useMemory}
+
+
 def refusals(spark):
     frame = spark.range(5).selectExpr(
         "id", "map(id, id) as pairs", "'A' collate UTF8_LCASE as text", "id as _unskew_mine"
@@ -142,6 +151,7 @@ def main(address):
         "reported": reported(spark),
         "runs": runs_before_an_action(spark),
         "refusals": refusals(spark),
+        "explained": explained(spark),
     }
     spark.stop()
     print(json.dumps(answer))

@@ -112,6 +112,13 @@ def test_reports_advice_and_files_are_made(answer):
     assert found["distinct"] == pytest.approx(1500, rel=0.1)
 
 
+def test_plans_are_read_and_leave_the_cache_alone(answer):
+    found = answer["explained"]
+    assert "does not weigh on one task" in found["told"][0]
+    assert "collect_list keeps every value" in found["told"][1]
+    assert found["cached"]
+
+
 def test_bad_input_is_refused_as_on_classic(answer):
     expected = {
         "missing name": "no column is called 'ide'; did you mean 'id'?",
