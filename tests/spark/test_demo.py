@@ -7,6 +7,7 @@ from typer.testing import CliRunner
 
 from unskew.cli import app
 from unskew.errors import BrokenLawError, InvalidInputError, UnknownNameError
+from unskew.spark.route import DEFAULT_GROUPING
 
 FEW = ["--workers", "3", "--rows", "600", "--cost", "0"]
 
@@ -17,16 +18,17 @@ def run(*arguments):
 
 @pytest.mark.usefixtures("spark")
 def test_the_results_are_equal_and_shown_side_by_side(tmp_path):
-    picture = tmp_path / "demo.svg"
+    picture = tmp_path / "[demo].svg"
 
     done = run("--save", str(picture))
 
     assert done.exit_code == 0, done.output
     assert "The results are equal" in done.output
     rows = re.findall(r"^ +(Spark|unskew, [\w-]+) +([\d.]+) +([\d.]+)", done.output, re.MULTILINE)
-    assert [name for name, *_ in rows] == ["Spark", "unskew, key", "unskew, w-choices"]
+    assert [name for name, *_ in rows] == ["Spark", "unskew, key", f"unskew, {DEFAULT_GROUPING}"]
     assert float(rows[2][1]) < 1.1 < float(rows[0][1]), "the busiest worker"
     assert float(rows[0][2]) == float(rows[1][2]) == 1.0 < float(rows[2][2]), "replicas"
+    assert f"The picture is in {picture}.\n" in done.output
     assert picture.read_text().count('<g id="axes_') == 3
 
 

@@ -89,7 +89,9 @@ def _show(console: Console, advised: Advised, data: Path, keys: list[str]) -> No
         highlight=False, soft_wrap=True, markup=False,
     )  # fmt: skip
     console.print(_table(advised.advice))
-    console.print(f"Take {best.grouping!r}. {best.reason}", highlight=False, soft_wrap=True)
+    console.print(
+        f"Take {best.grouping!r}. {best.reason}", highlight=False, soft_wrap=True, markup=False
+    )
     if best.splits_keys:
         console.print(
             "It splits keys, so their partials must be merged. Plain sums and counts need none of "

@@ -66,7 +66,7 @@ def compare(
             runs.append(_run(each, parts, lambda: progress.advance(task)))
     console.print(_table(runs))
     console.print()
-    console.print(_verdict(runs), soft_wrap=True)
+    console.print(_verdict(runs), soft_wrap=True, markup=False)
 
 
 def _zipf(skew: float, keys: int, tuples: int, seed: int) -> KeyHashes:

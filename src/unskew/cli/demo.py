@@ -47,7 +47,10 @@ def demo(
     workers: Annotated[int, typer.Option(min=2, help="Tasks that share the work.")] = 32,
     rows: Annotated[int, typer.Option(min=1, help="Words to count.")] = 50_000,
     cost: Annotated[int, typer.Option(min=0, help="Microseconds that a word waits.")] = 2_000,
-    grouping: Annotated[str, typer.Option(help="How unskew spreads the words.")] = "w-choices",
+    grouping: Annotated[
+        str | None,
+        typer.Option(help="How unskew spreads the words; as it does by default, if not given."),
+    ] = None,
     synthetic: Annotated[bool, typer.Option(help="Use a made-up stream of words.")] = False,
     save: SaveOption = None,
 ) -> None:
@@ -59,21 +62,24 @@ def demo(
     Example: unskew demo --workers 8 --cost 500
     """
     import unskew
+    from unskew.spark.route import DEFAULT_GROUPING
 
     require_plot(save)
+    grouping = grouping or DEFAULT_GROUPING
     unskew.grouping(grouping, workers)  # refuses bad names before anything starts
     console = Console()
     stream = words(rows, synthetic=synthetic)
     console.print(
         f"{len(stream.table):,} words, {stream.origin}.\n"
-        f"Each costs {cost} us of waiting; {workers} tasks at a time on local Spark."
-    )
+        f"Each costs {cost} us of waiting; {workers} tasks at a time on local Spark.",
+        soft_wrap=True, markup=False,
+    )  # fmt: skip
     runs = _run_all(stream, workers, cost * 1e-6, grouping)
     if any(run.result != runs[0].result for run in runs):
         raise BrokenLawError("safe splits", grouping, "another result than Spark's own")
     console.print(_picture(runs), end="")
     console.print(_table(runs))
-    console.print(_verdict(runs, grouping), soft_wrap=True)
+    console.print(_verdict(runs, grouping), soft_wrap=True, markup=False)
     if save is not None:
         from unskew.cli.plots import save_loads
 
@@ -82,7 +88,7 @@ def demo(
             {run.name: run.loads for run in runs},
             {run.name: run.seconds for run in runs},
         )
-        console.print(f"The picture is in {save}.")
+        console.print(f"The picture is in {save}.", highlight=False, soft_wrap=True, markup=False)
 
 
 def _run_all(stream: Words, workers: int, cost: float, grouping: str) -> list[_Run]:

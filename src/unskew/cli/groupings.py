@@ -7,6 +7,7 @@ import inspect
 from rich import box
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from unskew.grouping.base import Trait
 from unskew.grouping.catalog import CATALOG
@@ -23,5 +24,5 @@ def list_groupings() -> None:
     for name, scheme in CATALOG.items():
         summary = (inspect.getdoc(scheme) or "").splitlines()[0].replace(" [1]_", "")
         splits = "yes" if Trait.SPLITS_KEYS in scheme.spec.traits else "no"
-        table.add_row(name, summary, scheme.spec.cites, splits)
+        table.add_row(name, Text(summary), scheme.spec.cites, splits)
     Console().print(table)
