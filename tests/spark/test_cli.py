@@ -184,6 +184,16 @@ class TestReport:
         assert hottest["key"] == expected
         assert "\ufffd" in shown
 
+    def test_rows_of_csv_are_what_was_meant(self, run, tmp_path):
+        write(tmp_path / "a.csv", b'key;text\na;"two\nlines"\na;"say ""hi"""\nb;one\n')
+
+        found = json.loads(run("report", tmp_path / "a.csv", "--key", "key", "--json").output)
+        asked = run("report", tmp_path / "a.csv")
+
+        counts = {each["key"]["key"]: each["count"] for each in found["hot_keys"]}
+        assert counts == {"a": 2, "b": 1}
+        assert "`--key` is missing; name a column: key, text" in asked.error
+
     @pytest.mark.parametrize("suffix", ["png", "svg"])
     def test_a_picture_is_saved(self, run, tmp_path, suffix):
         write(tmp_path / "a.csv", as_csv())
@@ -308,9 +318,11 @@ class TestProcess:
                 yield command
 
     def test_standard_output_is_json_and_nothing_else(self, start, tmp_path):
-        write(tmp_path / "a.csv", as_csv())
+        # Moments as pandas has them, which Spark does not read by itself.
+        moments = pa.array(range(len(KEYS)), pa.timestamp("ns"))
+        write_parquet(tmp_path / "a.parquet", TABLE.append_column("moment", moments))
 
-        command = start("report", tmp_path / "a.csv", "--key", "key", "--json")
+        command = start("report", tmp_path / "a.parquet", "--key", "key", "--json")
         output, error = command.communicate(timeout=120)
 
         assert (command.returncode, error) == (0, "")

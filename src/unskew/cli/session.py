@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
 # The JVM starts sooner without its optimizing compiler, which pays off on more than this.
 _QUICK_BYTES = 256 * 2**20
+_SETTINGS = {
+    "spark.log.level": "ERROR",
+    # Moments as pandas writes them to Parquet, which Spark would not read at all.
+    "spark.sql.legacy.parquet.nanosAsLong": "true",
+}
 
 
 @contextlib.contextmanager
@@ -32,7 +37,7 @@ def progress(doing: str) -> Iterator[Callable[[str], None]]:
     with (
         os.fdopen(os.dup(sys.stderr.fileno()), "w") as terminal,
         Progress(
-            SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn(),
+            SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
             console=Console(file=terminal), transient=True,
         ) as shown,
     ):  # fmt: skip
@@ -61,7 +66,7 @@ def local_spark(
                     name,
                     cores=cores or os.cpu_count() or 1,
                     quick=size < _QUICK_BYTES,
-                    conf={"spark.log.level": "ERROR", **(conf or {})},
+                    conf={**_SETTINGS, **(conf or {})},
                 )
             jvm.watch(spark)
             started = spark.conf.get("spark.app.name") == name
