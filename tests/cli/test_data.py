@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from unskew.cli.data import find_data
+from unskew.cli.text import has_lines_in_quotes
 from unskew.errors import InvalidInputError, UnknownNameError
 
 CSV = "key,n\na,1\n"
@@ -72,10 +73,33 @@ class TestFormat:
             # As Spark names them.
             ("key,n,KEY", ("key0", "n", "KEY2")),
             ("key,", ("key", "_c1")),
+            # Other separators, where there is no comma.
+            ("key;n", ("key", "n")),
+            ("key\tn", ("key", "n")),
+            ('"a;b"|n', ("a;b", "n")),
+            ("key;a,n", ("key;a", "n")),
         ],
     )
     def test_the_header_of_csv_names_the_columns(self, tmp_path, header, columns):
         assert find_data(write(tmp_path / "a.csv", f"{header}\na,1\n")).columns == columns
+
+    @pytest.mark.parametrize(
+        ("text", "has"),
+        [
+            ('key\n"a\nb"\n', True),
+            ('key\n"a"\n"b"\n', False),
+            ('key\n"say ""hi"""\nb\n', False),
+            ('key\n5" pipe\nb\n', False),
+            ("key\na\n", False),
+        ],
+    )
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress, bz2.compress])
+    @pytest.mark.parametrize("chunk", [1, 4, 1000])
+    def test_lines_in_quotes_are_found(self, tmp_path, monkeypatch, text, has, pack, chunk):
+        monkeypatch.setattr("unskew.cli.text._CHUNK", chunk)
+        suffix = {gzip.compress: ".gz", bz2.compress: ".bz2"}.get(pack, "")
+
+        assert has_lines_in_quotes(write(tmp_path / f"a.csv{suffix}", pack(text.encode()))) is has
 
     def test_a_word_is_the_column_of_split_text(self, tmp_path):
         found = find_data(write(tmp_path / "a.txt", "a b"), split=True)

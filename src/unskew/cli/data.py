@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import csv
-import gzip
-import io
 import json
 import re
 from collections import Counter
@@ -17,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from unskew.cli.text import COMPRESSED, has_lines_in_quotes, is_readable, opened, separator_of
 from unskew.errors import InvalidInputError, UnknownNameError
 
 if TYPE_CHECKING:
@@ -28,8 +26,6 @@ FORMATS = {
     ".json": "json", ".jsonl": "json", ".ndjson": "json",
     ".txt": "text", ".text": "text", ".log": "text",
 }  # fmt: skip
-_READABLE = (".gz", ".bz2")
-_COMPRESSED = (*_READABLE, ".zst", ".lz4", ".snappy", ".deflate")
 
 DataArgument = Annotated[
     Path,
@@ -80,6 +76,8 @@ class Data:
         Whether folders in the folder are just folders, not columns as in day=1/part-0.parquet.
     told
         The format, if it was given.
+    separator
+        What separates the columns of CSV.
     """
 
     path: Path
@@ -89,6 +87,7 @@ class Data:
     split: bool = False
     deep: bool = False
     told: str | None = None
+    separator: str = ","
 
     @property
     def arguments(self) -> list[str]:
@@ -117,7 +116,10 @@ class Data:
 
     def read(self, spark: SparkSession) -> DataFrame:
         """Read the files; columns of CSV are strings."""
-        reader = spark.read.option("header", "true") if self.kind == "csv" else spark.read
+        reader = spark.read
+        if self.kind == "csv":
+            lines_in_quotes = any(map(has_lines_in_quotes, _files(self.path)))
+            reader = reader.options(header=True, sep=self.separator, multiLine=lines_in_quotes)
         if self.deep:
             # Without it Spark passes over them, and says nothing.
             reader = reader.option("recursiveFileLookup", "true")
@@ -164,13 +166,15 @@ def _found(path: Path, told: str | None, *, split: bool) -> Data:
     first = next((file for file in files if file.stat().st_size), None)
     if first is None:
         raise InvalidInputError("DATA", f"{path} is empty", "name a file with rows in it")
-    columns = ("word",) if split else _columns(first, kind)
+    header = _first_line(first) if kind == "csv" else None
+    separator = "," if header is None else separator_of(header)
+    columns = ("word",) if split else _columns(first, kind, separator)
     folders = {part for file in files for part in _folders(path, file)}
     deep = bool(folders) and not any("=" in folder for folder in folders)
     if columns is not None and not split:
         columns += tuple(part.split("=", 1)[0] for part in _folders(path, first) if "=" in part)
     size = sum(file.stat().st_size for file in files)
-    return Data(path, kind, columns, size, split, deep, told)
+    return Data(path, kind, columns, size, split, deep, told, separator)
 
 
 def _files(path: Path) -> list[Path]:
@@ -217,7 +221,7 @@ def _kinds() -> list[str]:
 
 def _suffix(file: Path) -> str:
     suffixes = [suffix.lower() for suffix in file.suffixes]
-    while suffixes and suffixes[-1] in _COMPRESSED:
+    while suffixes and suffixes[-1] in COMPRESSED:
         suffixes.pop()
     # Spark puts the name of the codec before the format: part-0.snappy.parquet
     return suffixes[-1] if suffixes else ""
@@ -228,7 +232,7 @@ def _folders(path: Path, file: Path) -> tuple[str, ...]:
     return file.relative_to(path).parts[:-1] if path.is_dir() else ()
 
 
-def _columns(file: Path, kind: str) -> tuple[str, ...] | None:
+def _columns(file: Path, kind: str, separator: str) -> tuple[str, ...] | None:
     if kind == "text":
         return ("value",)
     if kind == "parquet":
@@ -237,7 +241,7 @@ def _columns(file: Path, kind: str) -> tuple[str, ...] | None:
     if line is None:
         return None
     if kind == "csv":
-        return _as_spark_names(next(csv.reader([line])))
+        return _as_spark_names(next(csv.reader([line], delimiter=separator)))
     try:
         row = json.loads(line)
     except json.JSONDecodeError:
@@ -268,23 +272,16 @@ def _parquet_columns(file: Path) -> tuple[str, ...]:
 
 def _first_line(file: Path) -> str | None:
     """Return the first line that says something; None if it is compressed in an unknown way."""
-    suffix = file.suffix.lower()
-    if suffix in _COMPRESSED and suffix not in _READABLE:
+    if not is_readable(file):
         return None
     try:
-        with _opened(file) as opened:
-            for line in opened:
+        with opened(file) as lines:
+            for line in lines:
                 if text := line.decode("utf-8-sig").strip("\r\n"):
                     return text
     except UnicodeDecodeError:
         raise _not(file, "text in UTF-8") from None
     raise InvalidInputError("DATA", f"{file} is empty", "name a file with rows in it")
-
-
-def _opened(file: Path) -> io.BufferedIOBase:
-    if file.suffix.lower() == ".gz":
-        return gzip.open(file)
-    return bz2.open(file) if file.suffix.lower() == ".bz2" else file.open("rb")
 
 
 def _not(file: Path, expected: str) -> InvalidInputError:
