@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import unskew
 from unskew.spark import local_session
+from unskew.spark.route import DEFAULT_GROUPING
 
 KEYS = 10_000
 PARTITIONS = 16
+GROUPINGS = tuple(dict.fromkeys(("key", "w-choices", DEFAULT_GROUPING)))
 WORKED = "key string, rows long, sum long"
 
 
@@ -34,7 +36,7 @@ def shuffle(spark: SparkSession, rows: int, rounds: int, folder: str) -> Any:
         "repartition(n)": lambda: frame.repartition(PARTITIONS),
         "repartition(n, key)": lambda: frame.repartition(PARTITIONS, "key"),
     }
-    for name in ("key", "pkg", "w-choices"):
+    for name in GROUPINGS:
         ways[f"unskew {name}"] = lambda name=name: unskew.repartition(  # type: ignore[misc]
             frame, PARTITIONS, "key", grouping=name
         )
@@ -97,9 +99,9 @@ def _work(
     ways: dict[str, Callable[[DataFrame], DataFrame]] = {
         "Spark, as it comes": as_it_comes,
         "Spark, 16 tasks": on_all_workers,
-        "unskew key": lambda rows: ours(rows, "key"),
-        "unskew w-choices": lambda rows: ours(rows, "w-choices"),
     }
+    for name in GROUPINGS:
+        ways[f"unskew {name}"] = lambda rows, name=name: ours(rows, name)  # type: ignore[misc]
     few = frame.limit(1_000)
     taken: list[dict[str, float]] = []
     results = {}
@@ -112,8 +114,10 @@ def _work(
             table = way(frame).toArrow()
             taken[-1][name] = time.perf_counter() - started
             results[name] = sorted(zip(*table.to_pydict().values(), strict=True))
-    first, *others = results.values()
-    return {"rounds": taken, "equal": all(other == first for other in others)}
+    sparks = results["Spark, 16 tasks"]
+    if unequal := [name for name, result in results.items() if result != sparks]:
+        raise RuntimeError(f"another result than Spark's own: {', '.join(unequal)}")
+    return {"rounds": taken}
 
 
 def memory(spark: SparkSession, rows: int) -> Any:
@@ -139,9 +143,14 @@ def memory(spark: SparkSession, rows: int) -> Any:
 
 
 def agg(spark: SparkSession, rows: int, rounds: int, folder: str) -> Any:
-    """Compute Spark's own aggregates, with and without a balanced shuffle in front."""
+    """Compute Spark's own aggregates: as they are, after a balanced shuffle, and from counts.
+
+    Where a value counts as often as it occurs, the counts of (key, value) say all, and no such pair
+    is as hot as its key.
+    """
+    spark.conf.set("spark.sql.shuffle.partitions", PARTITIONS)
     frame = _stored(_zipf(spark, 1.4, rows).withColumn("v", F.rand(1)), folder)
-    whole = F.floor(F.col("v") * 100)
+    frame = frame.withColumn("whole", F.floor(F.col("v") * F.col("v") * 100))
 
     @F.pandas_udf("double")  # type: ignore[call-overload, untyped-decorator]
     def median(v: pd.Series) -> float:
@@ -150,22 +159,45 @@ def agg(spark: SparkSession, rows: int, rounds: int, folder: str) -> Any:
     functions = {
         "sum": F.sum("v"),
         "percentile": F.percentile("v", F.lit(0.5)),
-        "mode": F.mode(whole),
+        "percentile, 100 values": F.percentile("whole", F.lit(0.5)),
+        "mode": F.mode("v", deterministic=True),
+        "mode, 100 values": F.mode("whole", deterministic=True),
         "collect_list": F.size(F.collect_list("v")),
         "pandas UDAF": median("v"),
     }
-    return {
-        name: _in_turn(
-            {
-                "Spark": lambda function=function: frame.groupBy("key").agg(function),  # type: ignore[misc]
-                "balanced first": lambda function=function: (  # type: ignore[misc]
-                    unskew.repartition(frame, PARTITIONS, "key").groupBy("key").agg(function)
-                ),
-            },
-            rounds,
-        )
-        for name, function in functions.items()
+    from_counts = {
+        "percentile": ("v", F.percentile("v", F.lit(0.5), F.col("n"))),
+        "percentile, 100 values": ("whole", F.percentile("whole", F.lit(0.5), F.col("n"))),
+        "mode": ("v", _most_frequent("v")),
+        "mode, 100 values": ("whole", _most_frequent("whole")),
     }
+    found = {}
+    for name, function in functions.items():
+        ways = {
+            "Spark": frame.groupBy("key").agg(function.alias("found")),
+            "balanced first": unskew.repartition(frame, PARTITIONS, "key")
+            .groupBy("key")
+            .agg(function.alias("found")),
+        }
+        if name in from_counts:
+            value, of_counts = from_counts[name]
+            counted = frame.groupBy("key", value).agg(F.count("*").alias("n"))
+            ways["from counts"] = counted.groupBy("key").agg(of_counts.alias("found"))
+            _require_equal(ways["Spark"], ways["from counts"], name)
+        runs = {way: lambda made=made: made for way, made in ways.items()}  # type: ignore[misc]
+        found[name] = _in_turn(runs, rounds)
+    return found
+
+
+def _most_frequent(value: str) -> Column:
+    """Give the value with the largest count; of several the least, as the deterministic mode."""
+    return F.min_by(value, F.struct(-F.col("n"), F.col(value)))
+
+
+def _require_equal(one: DataFrame, other: DataFrame, name: str) -> None:
+    first, second = (dict(each.select("key", "found").collect()) for each in (one, other))
+    if first != second:
+        raise RuntimeError(f"{name} from counts is not Spark's own")
 
 
 def _zipf(spark: SparkSession, skew: float, rows: int) -> DataFrame:
