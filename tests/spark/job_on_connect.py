@@ -121,6 +121,9 @@ def refusals(spark):
         "collation": (frame.drop("_unskew_mine"), 3, "text"),
         "helper": (frame, 3, "id"),
         "no partitions": (frame.drop("_unskew_mine"), 0, "id"),
+        "aggregate": (frame.drop("_unskew_mine"), 3, F.sum("id")),
+        "generator": (frame.drop("_unskew_mine"), 3, F.explode(F.array("id"))),
+        "columns": (frame.drop("_unskew_mine"), 3, "*"),
         "stream": (spark.readStream.format("rate").load(), 3, "value"),
     }
     messages = {}

@@ -128,6 +128,9 @@ def test_bad_input_is_refused_as_on_classic(answer):
         "helper": "`df` has the column '_unskew_mine'",
         "no partitions": "`n` is 0; expected at least 1",
         "stream": "`df` is a streaming DataFrame",
+        "aggregate": "`key` is sum(id), an aggregate; compute it first",
+        "generator": "`key` is explode(array(id)), a generator; compute it first",
+        "columns": "`key` is *, several columns; name each",
     }
     assert answer["refusals"].keys() == expected.keys()
     for name, part in expected.items():

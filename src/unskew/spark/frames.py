@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pyspark.errors import AnalysisException
 from pyspark.sql import Column
 from pyspark.sql import functions as F
-from pyspark.sql.types import ArrayType, DataType, StringType, StructType
+from pyspark.sql.types import (
+    ArrayType,
+    CalendarIntervalType,
+    DataType,
+    StringType,
+    StructType,
+    YearMonthIntervalType,
+)
 
 from unskew.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 
@@ -18,6 +25,16 @@ if TYPE_CHECKING:
 
 HELPER = "_unskew_"
 WORKER = f"{HELPER}worker"
+_MONTHS = "months have no length, and no form in Arrow: cast it to a string"
+NOT_IN_ARROW = {CalendarIntervalType: _MONTHS, YearMonthIntervalType: _MONTHS}
+# What is refused in a filter is no value of a row, and routing it means nothing.
+_NO_VALUES = {
+    "INVALID_WHERE_CONDITION": "an aggregate",
+    "UNSUPPORTED_GROUPING_EXPRESSION": "an aggregate",
+    "WINDOW_FUNCTION_NOT_ALLOWED": "a window function",
+    "UNSUPPORTED_GENERATOR": "a generator",
+    "INVALID_USAGE_OF_STAR": "several columns",
+}
 
 
 def quoted(name: str) -> Column:
@@ -53,12 +70,15 @@ def resolve(df: DataFrame, columns: Iterable[str | Column], what: str = "key") -
         expression = _expression(df, column, what)
         try:
             # Named after what was given: a nested field keeps its own name.
-            resolved.append(expression.alias(df.select(expression).columns[0]))
+            named = expression.alias(df.select(expression).columns[0])
+            if isinstance(column, Column) or column not in df.columns:
+                _ = df.where(named.isNotNull()).schema  # analysed, and not run
         except AnalysisException as error:
-            unknown = _unknown(df, error)
-            if unknown is None:
+            refused = _unknown(df, error) or _no_value(column, what, error)
+            if refused is None:
                 raise
-            raise unknown from None
+            raise refused from None
+        resolved.append(named)
     if not resolved:
         raise InvalidInputError(f"{what}s", "is empty", f"name at least one {what} column")
     return resolved
@@ -99,6 +119,21 @@ def _unknown(df: DataFrame, error: Any) -> UnknownNameError | None:
     return None
 
 
+def _no_value(column: str | Column, what: str, error: Any) -> InvalidInputError | None:
+    """Give the error for what is not one value of a row; None if Spark complains of another."""
+    condition = error.getCondition() or ""
+    found = next((_NO_VALUES[name] for name in _NO_VALUES if condition.startswith(name)), None)
+    if found is None:
+        return None
+    shown = str(column).removeprefix("Column<'").removesuffix("'>")
+    remedy = (
+        "name each"
+        if found == "several columns"
+        else "compute it first, in a frame of its own, and name the column that it gives"
+    )
+    return InvalidInputError(what, f"is {shown}, {found}", remedy)
+
+
 def require_groupable(df: DataFrame, keys: Sequence[Column]) -> None:
     """Refuse keys that Spark can neither hash nor compare."""
     for field in df.select(*keys).schema.fields:
@@ -123,3 +158,23 @@ def _unhashable(kind: DataType) -> str | None:
         found = (_unhashable(field.dataType) for field in kind.fields)
         return next((why for why in found if why), None)
     return None
+
+
+def require_collectable(
+    kinds: Sequence[DataType], names: Sequence[str], refused: Mapping[type, str] = NOT_IN_ARROW
+) -> None:
+    """Refuse keys that Spark cannot hand to Python, or that are of other types than wanted."""
+    for kind, name in zip(kinds, names, strict=True):
+        for part in _parts(kind):
+            why = next((refused[each] for each in refused if isinstance(part, each)), None)
+            if why is not None:
+                raise InvalidTypeError(f"key {name}", f"of type {kind.simpleString()}", why)
+
+
+def _parts(kind: DataType) -> Iterator[DataType]:
+    yield kind
+    if isinstance(kind, ArrayType):
+        yield from _parts(kind.elementType)
+    if isinstance(kind, StructType):
+        for field in kind.fields:
+            yield from _parts(field.dataType)

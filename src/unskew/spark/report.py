@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
-from pyspark.sql.types import DataType, DoubleType, IntegerType, LongType, StructField, StructType
+from pyspark.sql.types import (
+    DataType,
+    DoubleType,
+    IntegerType,
+    LongType,
+    StructField,
+    StructType,
+    UserDefinedType,
+)
 
 from unskew.checks import check_whole
-from unskew.errors import InvalidInputError, InvalidTypeError
+from unskew.errors import InvalidInputError
 from unskew.metrics import peak
-from unskew.spark.frames import HELPER, require_batch, require_groupable, resolve
+from unskew.spark.frames import (
+    HELPER,
+    NOT_IN_ARROW,
+    require_batch,
+    require_collectable,
+    require_groupable,
+    resolve,
+)
 from unskew.typing import Loads
 
 if TYPE_CHECKING:
@@ -34,11 +48,12 @@ FIGURES = StructType(
 )
 # Far more partitions than a shuffle can have; their loads are counted on the driver.
 MAX_PARTITIONS = 10_000_000
+_REFUSED = NOT_IN_ARROW | {
+    UserDefinedType: "use its parts: of a vector, pyspark.ml.functions.vector_to_array"
+}
 _COUNT = f"{HELPER}count"
 _PARTITION = f"{HELPER}partition"
 _IS_KEY = f"{HELPER}is_key"
-# Spark cannot bring these to Python: months have no length, and PySpark no type for them.
-_MONTHS = re.compile(r"\binterval(?! (day|hour|minute|second))\b")
 
 
 def skew_report(df: DataFrame, *keys: str | Column, workers: int = 200, top: int = 20) -> DataFrame:
@@ -146,7 +161,8 @@ def measure(df: DataFrame, keys: list[Column], workers: int, top: int) -> Skew:
     # By position, as the keys may have any names, and twice the same.
     names = [f"{HELPER}key_{at}" for at in range(len(keys))]
     named = df.select(*(key.alias(name) for key, name in zip(keys, names, strict=True)))
-    _require_collectable(named.schema, df.select(*keys).columns)
+    kinds = [field.dataType for field in named.schema]
+    require_collectable(kinds, df.select(*keys).columns, _REFUSED)
     table = _one_pass(named, workers, top).toArrow()
     is_key = table[_IS_KEY].to_numpy(zero_copy_only=False).astype(bool)
     counts = table[_COUNT].to_numpy()
@@ -226,12 +242,3 @@ def _require_apart(names: list[str]) -> None:
                 'give the key another: F.col("a").alias("b")',
             )
         taken.add(name.lower())
-
-
-def _require_collectable(schema: StructType, names: list[str]) -> None:
-    for field, name in zip(schema, names, strict=True):
-        kind = field.dataType.simpleString()
-        if _MONTHS.search(kind):
-            raise InvalidTypeError(
-                f"key {name}", f"of type {kind}", "report on it as a string: cast it"
-            )
