@@ -1,4 +1,5 @@
 import math
+import mmap
 from collections import Counter
 
 import numpy as np
@@ -9,7 +10,7 @@ from pyspark.sql import functions as F
 
 import unskew
 from unskew.errors import InvalidInputError, InvalidTypeError, UnknownNameError
-from unskew.spark.aggregate import _Partials
+from unskew.spark.partials import Partials, Steps, consolidate, put_together
 from unskew.window import (
     Aggregator,
     Count,
@@ -122,22 +123,101 @@ def test_naive_bayes_learns_from_split_words(spark):
     assert predict(counted, [["cheap", "now"], ["noon"]]).to_pylist() == ["spam", "ham"]
 
 
+def test_inputs_may_be_fields_or_have_dots(spark):
+    frame = spark.range(20).selectExpr(
+        "id % 3 as k", "named_struct('x', id) as s", "id as `a.b`", "id + 1 as `t``t`"
+    )
+    plain = spark.range(20).selectExpr("id % 3 as k", "id as `a.b`", "id as _c")
+    grouped = unskew.group_by(frame, "k", workers=2)
+    many = Many(field=Mean("s.x"), dotted=Mean("`a.b`"), tick=Mean("T`t"), some=TopK("s.x", 1))
+
+    found = {row.k: row for row in grouped.aggregate(many).collect()}
+    dotted = {
+        row.k: row.mean
+        for row in unskew.group_by(plain, "k", workers=2).aggregate(Mean("a.b")).collect()
+    }
+
+    for key, mean in ((0, 9.0), (1, 10.0), (2, 9.5)):
+        row = found[key]
+        assert (row.field_mean, row.dotted_mean, row.tick_mean) == (mean, mean, mean + 1)
+        assert dotted[key] == mean
+        assert row.some_top[0].value in range(key, 20, 3)
+
+
 def test_partials_are_merged_as_they_pile_up(monkeypatch):
-    monkeypatch.setattr("unskew.spark.aggregate._MERGE_FROM", 4)
-    monkeypatch.setattr("unskew.spark.aggregate._HOLD", 8)
-    partials = _Partials(Count(), 1)
+    monkeypatch.setattr("unskew.spark.partials._MERGE_FROM", 4)
+    monkeypatch.setattr("unskew.spark.partials._HOLD", 8)
+    partials = Partials(steps_of(Count(), 1))
 
     for start in range(0, 100, 5):
         batch = pa.record_batch({"key": [*range(start, start + 4), 0], "count": [1] * 5})
-        partials.add(batch)
-        if partials.full:
+        if held := list(partials.add(batch)):
             break
 
     assert start < 95, "else it would hold whatever comes"
-    held = partials.take()
+    (held,) = held
     assert sum(held["count"].to_pylist()) == start + 5
     assert len(set(held["key"].to_pylist())) == len(held)
-    assert partials.take() is None
+    assert list(partials.rest()) == []
+
+
+def steps_of(aggregator, keys, inputs=()):
+    schema = pa.schema(inputs)
+    partial, result = aggregator.partial_schema(schema), aggregator.result_schema(schema)
+    return Steps(aggregator, keys, partial, result)
+
+
+@pytest.mark.parametrize("least", [1, 50, 400])
+def test_partials_of_any_size_are_merged_in_bounded_pieces(monkeypatch, least):
+    """What has more bytes than Arrow holds in a column, with smaller numbers."""
+    for bound in ("_MERGE_BYTES", "_HOLD_BYTES", "_PIECE_BYTES"):
+        monkeypatch.setattr(f"unskew.spark.partials.{bound}", least)
+    top = TopK("word", 3)
+    steps = steps_of(top, 1, [("word", pa.string())])
+    keys = [f"key-{at % 7:>020}" for at in range(300)]
+    words = pa.record_batch({"key": keys, "word": [f"word-{at % 5}" for at in range(300)]})
+    partials = Partials(steps)
+    kept, largest = [], 0
+
+    for start in range(0, 300, 20):
+        for held in partials.add(steps.compute(words.slice(start, 20))):
+            kept.append(held)
+            largest = max(largest, held.nbytes)
+    kept += partials.rest()
+
+    assert len(kept) > 3, "nothing was cut"
+    assert largest < 20 * least + 400
+    (whole,) = [steps.compute(words)]
+    assert sum(sum(each["total"].to_pylist()) for each in kept) == 300
+    assert finished(steps, kept) == finished(steps, [whole])
+
+
+def finished(steps, batches):
+    """Consolidate partials as Spark hands them over: sorted by a hash, here of two values only."""
+    rows = [row for batch in batches for row in batch.to_pylist()]
+    schema = pa.schema([pa.field("hash", pa.int64()), *batches[0].schema])
+    hashed = sorted(({"hash": int(row["key"][-1]) % 2, **row} for row in rows), key=hash_of)
+    table = pa.Table.from_pylist(hashed, schema)
+    stream = table.to_batches(max_chunksize=4)
+    steps = Steps(steps.aggregator, 2, steps.partial, steps.result)
+    made = [row for batch in consolidate(steps)(iter(stream)) for row in batch.to_pylist()]
+    assert len({row["key"] for row in made}) == len(made), "a key has two results"
+    return sorted(made, key=lambda row: row["key"])
+
+
+def hash_of(row):
+    return row["hash"]
+
+
+def test_partials_that_no_column_can_hold_are_an_error():
+    # Memory that is never touched, and so takes none.
+    content = pa.py_buffer(mmap.mmap(-1, 1 << 30))
+    offsets = pa.array([0, 1 << 30], pa.int32()).buffers()[1]
+    half = pa.Array.from_buffers(pa.binary(), 1, [None, offsets, content])
+    batch = pa.RecordBatch.from_arrays([half], names=["key"])
+
+    with pytest.raises(InvalidInputError, match="too large to be merged: offset overflow"):
+        put_together([batch, batch])
 
 
 def broken(step):
@@ -161,6 +241,8 @@ def broken(step):
             return pa.record_batch({"n": pa.array(np.bincount(groups.codes))})
 
         def merge(self, partials, groups):
+            if step == "merge":
+                return pa.record_batch({"n": pa.array([0.5] * groups.size)})
             return pa.record_batch({"n": np.bincount(groups.codes, partials["n"]).astype(int)})
 
         def finish(self, partials):
@@ -174,6 +256,7 @@ class TestBadInput:
         ("step", "message"),
         [
             ("compute", "Broken.compute gave struct<n:double>; return what its schema says"),
+            ("merge", "Broken.merge gave struct<n:double>; return what its schema says"),
             ("finish", "Broken.finish gave struct<m:bigint>; return what its schema says"),
             ("rows", "Broken.compute gave .* rows; return a record batch with a row for each"),
             ("raise", "ZeroDivisionError: of the user"),
@@ -203,6 +286,16 @@ class TestBadInput:
             unskew.group_by(skewed, "key").aggregate(Sum("item"))
 
     def test_a_result_named_as_a_key_is_refused(self, skewed):
-        renamed = skewed.withColumnRenamed("key", "count")
-        with pytest.raises(InvalidInputError, match="'count', as a key is called"):
-            unskew.group_by(renamed, "count").aggregate(Count())
+        for name in ("count", "Count"):
+            renamed = skewed.withColumnRenamed("key", name)
+            with pytest.raises(InvalidInputError, match=f"'count', as the key '{name}' is called"):
+                unskew.group_by(renamed, name).aggregate(Count())
+
+    @pytest.mark.parametrize("made", ["make_interval(1)", "array(make_ym_interval(1))"])
+    def test_a_key_that_has_no_form_in_arrow_is_refused(self, spark, made):
+        frame = spark.range(3).selectExpr(f"{made} as months")
+        with pytest.raises(InvalidTypeError, match=r"`key months` .* cast it to a string"):
+            unskew.group_by(frame, "months").aggregate(Count())
+
+        text = F.to_json(F.struct("months")) if "array" in made else F.col("months").cast("string")
+        assert unskew.group_by(frame, text.alias("m")).aggregate(Count()).collect()[0]["count"] == 3
