@@ -72,7 +72,8 @@ def resolve(df: DataFrame, columns: Iterable[str | Column], what: str = "key") -
             # Named after what was given: a nested field keeps its own name.
             named = expression.alias(df.select(expression).columns[0])
             if isinstance(column, Column) or column not in df.columns:
-                _ = df.where(named.isNotNull()).schema  # analysed, and not run
+                # Analysed, and not run; Connect knows the schema of a mere filter without asking.
+                _ = df.where(named.isNotNull()).select(F.lit(1)).schema
         except AnalysisException as error:
             refused = _unknown(df, error) or _no_value(column, what, error)
             if refused is None:
