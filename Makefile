@@ -5,6 +5,9 @@ VENV   := .venv
 BIN    := $(CURDIR)/$(VENV)/bin
 STAMP  := $(VENV)/.installed
 
+# What runs at the same time is shown one after the other, where make can do that (4.0 or later).
+APART := $(if $(filter output-sync,$(.FEATURES)),--output-sync=target)
+
 # Spark starts its workers with PYSPARK_PYTHON: any other interpreter lacks pyarrow.
 export PYSPARK_PYTHON := $(BIN)/python
 export PYSPARK_DRIVER_PYTHON := $(BIN)/python
@@ -27,8 +30,11 @@ setup: $(STAMP) ## make .venv: dependencies, the project, and Java 17+ where the
 demo: $(STAMP) ## run a skewed job on local Spark, without unskew and with it
 	@$(WITH_JAVA) $(BIN)/unskew demo
 
-test: $(STAMP) ## run all tests: the fast tier, then the Spark tier
-	@$(WITH_JAVA) $(BIN)/python -m pytest
+test: $(STAMP) ## run all tests: the fast tier beside the Spark tier
+	@echo "Both tiers run at the same time; what they say comes when they have ended."
+	@# Compiled before, as both would do it.
+	@$(BIN)/python -c "from unskew.grouping.catalog import warm_up; warm_up()"
+	@$(MAKE) --no-print-directory -j2 $(APART) test-fast test-spark
 
 test-fast: $(STAMP) ## run the tests that need no JVM
 	@$(BIN)/python -m pytest --ignore=tests/spark
@@ -52,7 +58,7 @@ doctest: $(STAMP) ## run the examples in docstrings and pages
 
 bench: $(STAMP) ## measure speed and accuracy, on one core
 	@NUMBA_NUM_THREADS=1 OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/python -m benchmarks.run \
-		speed fidelity sketches cold_start startup
+		speed fidelity bounds capacities fish gedik sketches cold_start startup
 
 bench-spark: $(STAMP) ## measure Spark jobs with and without unskew, on two cores
 	@$(WITH_JAVA) $(BIN)/python -m benchmarks.run on_spark

@@ -1,7 +1,8 @@
 """Imbalance and replication against the simulators that the schemes' authors released.
 
-`authors_simulators.csv` holds what those measured on the same streams, five sources fed round
-robin: imbalance, max_w(load_w) / tuples - 1 / n, and replicas a key.
+`authors_simulators.csv` holds what those measured on the same streams, with sources fed round
+robin: imbalance, max_w(load_w) / tuples - 1 / n, and replicas a key. The simulator of CG gives each
+worker ten virtual ones, evenly dealt out, and no worker is ever busy or idle.
 """
 
 from __future__ import annotations
@@ -30,8 +31,14 @@ INDEPENDENT = "pkg, independent hashes"
 SCHEMES = {
     "SG": ["shuffle"], "KG": ["key"], "PKG": ["pkg", INDEPENDENT], "PoTC": ["two-choices"],
     "WC": ["w-choices"], "DC": ["d-choices"], "RR": ["round-robin"],
+    "CH": ["consistent, 10 points"], "CG-KG": ["cg of key"], "CG-PKG": ["cg of pkg"],
 }  # fmt: skip
-REPRODUCED = ("shuffle", "key", "pkg", INDEPENDENT, "two-choices")
+SETTINGS: dict[str, tuple[str, dict[str, Any]]] = {
+    "consistent, 10 points": ("consistent", {"points": 10}),
+    "cg of key": ("cg", {"inner": "key"}),
+    "cg of pkg": ("cg", {"inner": "pkg"}),
+}
+HEAD = ("w-choices", "d-choices", "round-robin")
 
 WIDE_WORKERS = (5, 10, 20, 50, 100)
 WIDE_SKEWS = (0.4, 0.6, 0.8, 1.0, 1.2, 1.4, 1.6, 1.8, 2.0)
@@ -45,6 +52,15 @@ class Routes(Protocol):
         """Give every tuple a worker."""
 
 
+class MakeRouters(Protocol):
+    """What makes the routers of one run."""
+
+    def __call__(
+        self, name: str, n: int, seed: int, sources: int, epsilon: float, /
+    ) -> list[Routes]:
+        """Return a router for each source."""
+
+
 class Cell(NamedTuple):
     """A stream dealt out to the sources, and what is counted of it for every scheme."""
 
@@ -54,11 +70,11 @@ class Cell(NamedTuple):
     keys: int
 
     @classmethod
-    def of(cls, stream: Stream) -> Cell:
+    def of(cls, stream: Stream, sources: int = SOURCES) -> Cell:
         """Deal a stream out to the sources, round robin."""
         return cls(
-            [stream.hashes[source::SOURCES].copy() for source in range(SOURCES)],
-            [stream.ranks[source::SOURCES].copy() for source in range(SOURCES)],
+            [stream.hashes[source::sources].copy() for source in range(sources)],
+            [stream.ranks[source::sources].copy() for source in range(sources)],
             len(stream.ranks),
             np.count_nonzero(np.bincount(stream.ranks)),
         )
@@ -105,43 +121,51 @@ class IndependentPkg:
 def measure(*, quick: bool) -> dict[str, Any]:
     """Run every cell of the reference, and D-Choices over a wider field, over several seeds."""
     return {
-        "cells": _reference_cells(4 if quick else 20, quick=quick),
+        "cells": reference_cells(SCHEMES, _routers, 4 if quick else 20, quick=quick),
         "d_choices": _wide(2 if quick else 10, (10, 50) if quick else WIDE_WORKERS),
     }
 
 
-def _reference_cells(seeds: int, *, quick: bool) -> list[dict[str, Any]]:
+def reference_cells(
+    schemes: dict[str, list[str]], routers: MakeRouters, seeds: int, *, quick: bool
+) -> list[dict[str, Any]]:
+    """Run the cells of the reference that some of its schemes have, by our names for these."""
     streams = {z: zipf(z) for z in (1.0, 1.4, 2.0)}
-    cell_of = functools.cache(lambda z, tuples: Cell.of(streams[z].first(tuples)))
-    cells: dict[tuple[str, int, float], dict[str, Any]] = {}
+    cell_of = functools.cache(lambda z, tuples, sources: Cell.of(streams[z].first(tuples), sources))
+    cells: dict[tuple[Any, ...], dict[str, Any]] = {}
     with Path(__file__).with_name("authors_simulators.csv").open(newline="") as file:
         for row in csv.DictReader(file):
             tuples, n, z = int(row["tuples"]), int(row["workers"]), float(row["zipf"])
-            for name in SCHEMES[row["scheme"]]:
+            sources, epsilon = int(row["sources"]), float(row["epsilon"] or 0)
+            for name in schemes.get(row["scheme"], []):
                 cell = cells.setdefault(
-                    (name, n, z),
+                    (name, n, z, epsilon),
                     {
-                        "scheme": name, "workers": n, "zipf": z,
+                        "scheme": name, "workers": n, "zipf": z, "epsilon": epsilon,
+                        "sources": sources,
                         "tuples": min(tuples, 1_000_000) if quick else tuples,
                         "reference_imbalance": [], "reference_replication": [],
                     },
                 )  # fmt: skip
                 cell["reference_imbalance"].append(float(row["imbalance"]))
                 cell["reference_replication"].append(float(row["replicas_per_key"]))
-    for (name, n, z), cell in cells.items():
-        stream = cell_of(z, cell["tuples"])
-        runs = [stream.run(_routers(name, n, seed), n) for seed in range(seeds)]
+    for (name, n, z, epsilon), cell in cells.items():
+        stream = cell_of(z, cell["tuples"], cell["sources"])
+        runs = [
+            stream.run(routers(name, n, seed, cell["sources"], epsilon), n) for seed in range(seeds)
+        ]
         cell["imbalance"], cell["replication"] = (
             list(column) for column in zip(*runs, strict=True)
         )
     return list(cells.values())
 
 
-def _routers(name: str, n: int, seed: int) -> list[Routes]:
+def _routers(name: str, n: int, seed: int, sources: int, _epsilon: float) -> list[Routes]:
     if name == INDEPENDENT:
-        return [IndependentPkg(n, seed) for _ in range(SOURCES)]
-    grouping = unskew.grouping(name, n, seed=seed)
-    return [grouping.build(source=source) for source in range(SOURCES)]
+        return [IndependentPkg(n, seed) for _ in range(sources)]
+    scheme, settings = SETTINGS.get(name, (name, {}))
+    grouping = unskew.grouping(scheme, n, seed=seed, **settings)
+    return [grouping.build(source=source) for source in range(sources)]
 
 
 def _wide(seeds: int, workers: tuple[int, ...]) -> list[dict[str, Any]]:
@@ -169,8 +193,8 @@ def tables(results: dict[str, Any]) -> list[Table]:
     cells = results["cells"]
     seeds = len(cells[0]["imbalance"])
     return [
-        _reproduced([cell for cell in cells if cell["scheme"] in REPRODUCED], seeds),
-        _head_schemes([cell for cell in cells if cell["scheme"] not in REPRODUCED], seeds),
+        _reproduced([cell for cell in cells if cell["scheme"] not in HEAD], seeds),
+        _head_schemes([cell for cell in cells if cell["scheme"] in HEAD], seeds),
         *_wide_tables(results["d_choices"]),
     ]
 
@@ -193,10 +217,10 @@ def _reproduced(cells: list[dict[str, Any]], seeds: int) -> Table:
             _quoted(cell["scheme"]),
             cell["workers"],
             cell["zipf"],
-            _imbalance(statistics.median(cell["imbalance"])),
-            _imbalance(low),
-            _imbalance(high),
-            ", ".join(map(_imbalance, cell["reference_imbalance"])),
+            shown(statistics.median(cell["imbalance"])),
+            shown(low),
+            shown(high),
+            ", ".join(map(shown, cell["reference_imbalance"])),
             "yes" if all(within) else f"{sum(within)} of {len(within)}",
             f"{statistics.median(cell['replication']):.3f}",
             ", ".join(f"{figure:.3f}" for figure in cell["reference_replication"]),
@@ -221,11 +245,11 @@ def _head_schemes(cells: list[dict[str, Any]], seeds: int) -> Table:
             _quoted(cell["scheme"]),
             cell["workers"],
             cell["zipf"],
-            _imbalance(statistics.median(cell["imbalance"])),
-            _imbalance(worst),
+            shown(statistics.median(cell["imbalance"])),
+            shown(worst),
             f"{limit:g}" if limit else "-",
             met(worst <= limit) if limit else "-",
-            _imbalance(cell["reference_imbalance"][0]),
+            shown(cell["reference_imbalance"][0]),
             f"{replication:.3f}",
             f"{cell['reference_replication'][0]:.3f}",
             f"{replication / cell['reference_replication'][0]:.2f}",
@@ -259,12 +283,15 @@ def _wide_tables(cells: list[dict[str, Any]]) -> list[Table]:
 
 def _worst(imbalances: list[float]) -> str:
     above = sum(figure > D_CHOICES_LIMIT for figure in imbalances)
-    return _imbalance(max(imbalances)) + (f" ({above})" if above else "")
+    return shown(max(imbalances)) + (f" ({above})" if above else "")
 
 
-def _imbalance(figure: float) -> str:
-    return "0" if figure == 0 else f"{figure:.4f}" if figure >= 0.001 else f"{figure:.1e}"
+def shown(imbalance: float) -> str:
+    """Return an imbalance as it stands in a table."""
+    if imbalance == 0:
+        return "0"
+    return f"{imbalance:.4f}" if imbalance >= 0.001 else f"{imbalance:.1e}"
 
 
 def _quoted(scheme: str) -> str:
-    return scheme if scheme == INDEPENDENT else f"`{scheme}`"
+    return f"`{scheme}`" if scheme in unskew.groupings() else scheme

@@ -19,7 +19,10 @@ from typing import Any
 
 from rich.console import Console
 
-SECTIONS = ("speed", "fidelity", "sketches", "cold_start", "startup", "on_spark")
+SECTIONS = (
+    "speed", "fidelity", "bounds", "capacities", "fish", "gedik", "sketches",
+    "cold_start", "startup", "on_spark",
+)  # fmt: skip
 RESULTS = Path(__file__).with_name("results.json")
 
 

@@ -1,19 +1,36 @@
-"""What a route costs: every scheme over 10^7 tuples, against `key` in the same run."""
+"""What a route costs: every scheme over 10^7 tuples, against `key` in the same run.
+
+And what a look-up on the ring costs, against `uhashring`, which looks one key up at a time.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
+from hashlib import md5
+from importlib.metadata import version
 from typing import Any
+
+import numpy as np
+from uhashring import HashRing
 
 import unskew
 from benchmarks.streams import FULL, zipf
 from benchmarks.tables import Table, met
+from unskew.hashing.mix import mix
+from unskew.hashing.ring import POINTS, Ring
 
 WORKERS = (10, 100, 1000)
 SKEW = 1.4
-TIMES_KEY = {"pkg": 4.0, "d-choices": 15.0, "w-choices": 15.0, "round-robin": 15.0}
-GROWTH = {"d-choices": 8.0}
+TIMES_KEY = {
+    "pkg": 4.0, "d-choices": 15.0, "w-choices": 15.0, "round-robin": 15.0,
+    "consistent": 5.0,
+    "bounded": 20.0, "porc": 20.0, "cg": 20.0, "fish": 20.0,
+}  # fmt: skip
+GROWTH = {"d-choices": 8.0, "porc": 4.0}
 USUAL_GROWTH = 2.0
+
+LOOKED_UP = 100_000
 
 
 def measure(*, quick: bool) -> dict[str, Any]:
@@ -34,11 +51,50 @@ def measure(*, quick: bool) -> dict[str, Any]:
                 router.route(hashes)
                 spent = (time.process_time() - started) / tuples * 1e9
                 figures[str(n)] = min(spent, figures.get(str(n), spent))
-    return {"tuples": tuples, "rounds": rounds, "nanoseconds": best}
+    return {
+        "tuples": tuples,
+        "rounds": rounds,
+        "nanoseconds": best,
+        "rings": [_rings(n, rounds) for n in WORKERS],
+    }
+
+
+def _rings(n: int, rounds: int) -> dict[str, Any]:
+    """Return nanoseconds a look-up and microseconds for another worker, by ring."""
+    ours = Ring(range(n))
+    theirs = HashRing(nodes=list(map(str, range(n))), vnodes=POINTS, hash_fn=_given_or_md5)
+    hashes = mix(np.arange(LOOKED_UP, dtype=np.uint64))
+    several, one_by_one = np.tile(hashes, 10), hashes.tolist()
+    keys = list(map(str, range(LOOKED_UP)))
+
+    def once() -> dict[str, float]:
+        growing = HashRing(nodes=list(map(str, range(n))), vnodes=POINTS)
+        return {
+            "Ring": _spent(lambda: ours.lookup(several)) / len(several) * 1e9,
+            "uhashring, hash given": _spent(lambda: [theirs.get_node(key) for key in one_by_one])
+            / LOOKED_UP * 1e9,
+            "uhashring": _spent(lambda: [growing.get_node(key) for key in keys]) / LOOKED_UP * 1e9,
+            "Ring, add": _spent(lambda: ours.add(n)) * 1e6,
+            "uhashring, add": _spent(lambda: growing.add_node(str(n))) * 1e6,
+        }  # fmt: skip
+
+    runs = [once() for _ in range(rounds)]
+    return {"workers": n} | {name: min(run[name] for run in runs) for name in runs[0]}
+
+
+def _given_or_md5(key: int | str) -> int:
+    """Hash points as `uhashring` does by itself, and take keys for hashes already."""
+    return key if isinstance(key, int) else int(md5(key.encode()).hexdigest(), 16) >> 64  # noqa: S324
+
+
+def _spent(work: Callable[[], object]) -> float:
+    started = time.process_time()
+    work()
+    return time.process_time() - started
 
 
 def tables(results: dict[str, Any]) -> list[Table]:
-    """Put figure and target side by side."""
+    """Put figure and target side by side, then the rings."""
     nanoseconds = results["nanoseconds"]
     key = nanoseconds["key"]
     table = Table(
@@ -64,4 +120,26 @@ def tables(results: dict[str, Any]) -> list[Table]:
             f"{growth_limit:g}",
             met((not limit or times_key["100"] <= limit) and growth <= growth_limit),
         )
-    return [table]
+    return [table, _ring_table(results["rings"])]
+
+
+def _ring_table(rings: list[dict[str, Any]]) -> Table:
+    table = Table(
+        "rings",
+        f"The ring, {POINTS} points a worker, beside uhashring {version('uhashring')}; CPU time",
+        (
+            "n", "Ring, ns a key", "uhashring, hash given", "uhashring", "x hash given",
+            "another worker: Ring, us", "uhashring, us",
+        ),
+    )  # fmt: skip
+    for ring in rings:
+        table.add(
+            ring["workers"],
+            f"{ring['Ring']:.1f}",
+            f"{ring['uhashring, hash given']:.0f}",
+            f"{ring['uhashring']:.0f}",
+            f"{ring['uhashring, hash given'] / ring['Ring']:.0f}",
+            f"{ring['Ring, add']:,.0f}",
+            f"{ring['uhashring, add']:,.0f}",
+        )
+    return table

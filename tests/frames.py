@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from functools import reduce
 from typing import Any, NamedTuple
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import strategies as st
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
@@ -15,6 +18,7 @@ from pyspark.sql import functions as F
 PLACE = "place"
 PLACES = 4
 ROW = "row"
+LABEL = "label"
 
 _DOUBLES = [0.0, -0.0, float("nan"), float("inf"), float("-inf"), 1.5, 5e-324]
 _TEXTS = ["", " ", "a", "A", "é", "e\u0301", "日本語", "🙂", "\0", "a" * 300]
@@ -60,8 +64,12 @@ class Sample(NamedTuple):
 
 @st.composite
 def samples(draw: st.DrawFn, max_rows: int = 40) -> Sample:
-    """Draw a table from none to some rows, and from one key alone to all keys distinct."""
+    """Draw a table from none to some rows, and from one key alone to all keys distinct.
+
+    It has few columns beside the keys: `everything` has all, and Spark takes long to plan those.
+    """
     keys = draw(st.lists(st.sampled_from(KEYS), min_size=1, max_size=3, unique=True), label="keys")
+    others = draw(st.lists(st.sampled_from(KEYS), max_size=2), label="other columns")
     n = draw(st.integers(0, max_rows), label="rows")
     random = draw(st.randoms(use_true_random=False), label="values")
     places = draw(st.lists(st.integers(0, PLACES - 1), min_size=1, unique=True), label="places")
@@ -71,8 +79,9 @@ def samples(draw: st.DrawFn, max_rows: int = 40) -> Sample:
         PLACE: pa.array(random.choices(places, k=n), pa.int32()),
     }
     for name, (kind, values) in _COLUMNS.items():
-        pool = [random.choice([None, *values])] if only_one else [None, *values]
-        columns[name] = pa.array(random.choices(pool, k=n), kind)
+        if name in (*keys, *others):
+            pool = [random.choice([None, *values])] if only_one else [None, *values]
+            columns[name] = pa.array(random.choices(pool, k=n), kind)
     return Sample(pa.table(columns), keys)
 
 
@@ -86,6 +95,26 @@ def everything() -> Sample:
     columns[ROW] = pa.array(range(longest), pa.int64())
     columns[PLACE] = pa.array([2 * (at % 2) for at in range(longest)], pa.int32())
     return Sample(pa.table(columns), list(_COLUMNS))
+
+
+def plain() -> Sample:
+    """Give a table of few columns, with one hot key: quick to plan, many times over."""
+    rows = range(60)
+    columns = {
+        ROW: pa.array(rows, pa.int64()),
+        PLACE: pa.array([2 * (at % 2) for at in rows], pa.int32()),
+        "text": [None if at % 9 == 0 else "hot" if at % 2 else f"key {at % 7}" for at in rows],
+    }
+    return Sample(pa.table(columns), ["text"])
+
+
+def in_one_job(frames: Mapping[str, DataFrame]) -> dict[str, pa.Table]:
+    """Give the rows of each frame, by one job for all of them."""
+    labelled = [frame.withColumn(LABEL, F.lit(label)) for label, frame in frames.items()]
+    table = reduce(lambda one, other: one.union(other), labelled).toArrow()
+    return {
+        label: table.filter(pc.equal(table[LABEL], label)).drop_columns(LABEL) for label in frames
+    }
 
 
 def multiset(table: pa.Table) -> Counter[Any]:

@@ -102,7 +102,7 @@ def test_routing_without_a_kernel_imports_neither_numba_nor_arrow():
         import sys
         import numpy as np
         import unskew
-        for name in ("key", "shuffle"):
+        for name in ("key", "shuffle", "consistent", "key-groups"):
             router = unskew.grouping(name, 7).build(source=3)
             router.route(np.arange(100, dtype=np.int64), np.ones(100))
             snapshot = unskew.Snapshot.from_bytes(router.snapshot().to_bytes())
@@ -308,6 +308,32 @@ def test_preload_compiles_nothing_for_a_cache_from_another_processor(cold):
 
     assert found == [0, 0, 0]
     assert compiled(cold) == before
+
+
+def test_warming_up_leaves_no_kernel_of_routing_to_be_loaded():
+    # On the package itself: what it compiles is in the cache for the other tests.
+    before, after = run("""
+        import numpy as np
+        import unskew
+        from unskew import _kernel
+        from unskew.grouping.catalog import warm_up
+
+        def needed():
+            stats = [each.dispatcher.stats for each in _kernel._KERNELS]
+            kinds = [[*each.cache_hits.values(), *each.cache_misses.values()] for each in stats]
+            return sum(map(sum, kinds))
+
+        warm_up()
+        before = needed()
+        for name in unskew.groupings():
+            for weights in (None, np.ones(3)):
+                router = unskew.grouping(name, 10).build()
+                router.route(np.arange(3, dtype=np.uint64), weights)
+        print(json.dumps([before, needed()]))
+    """)
+
+    assert before > 0
+    assert after == before
 
 
 # --- first calls at the same time --------------------------------------------------------------

@@ -69,6 +69,38 @@ def test_bad_input_is_refused_and_changes_nothing(name, case):
     assert router.snapshot().to_bytes() == before
 
 
+BAD_TIMES = {
+    "NaN": (np.array([0, 1, 2, 3, np.nan]), InvalidInputError, "`times` is nan at position 4"),
+    "negative": (-1.0, InvalidInputError, "`times` is -1.0 at position 0"),
+    "too few": (np.ones(4), InvalidInputError, "`times` has 4 values for 5 tuples"),
+    "a list": ([0] * 5, InvalidTypeError, "`times` is a list"),
+    "dates": (np.zeros(5, "M8[s]"), InvalidTypeError, "pass seconds as numbers"),
+}
+
+
+@ALL
+@pytest.mark.parametrize("case", BAD_TIMES)
+def test_bad_times_are_refused_and_change_nothing(name, case):
+    times, error, message = BAD_TIMES[case]
+    router = unskew.grouping(name, 10).build()
+    router.route(HASHES, times=0.0)
+    before = router.snapshot().to_bytes()
+
+    with pytest.raises(error, match=message):
+        router.route(HASHES, times=times)
+
+    assert router.snapshot().to_bytes() == before
+
+
+@ALL
+def test_one_time_for_all_is_the_same_as_that_time_for_each(name):
+    hashes = np.random.default_rng(0).integers(0, 50, 1000, np.uint64)
+    at_once, each = (unskew.grouping(name, 10).build() for _ in range(2))
+    for now in (0.0, 20.0, 40.0):
+        expected = at_once.route(hashes, times=now)
+        assert np.array_equal(each.route(hashes, times=np.full(1000, now)), expected)
+
+
 @ALL
 def test_signed_hashes_are_taken_bit_for_bit(name):
     hashes = np.random.default_rng(0).integers(0, 2**64, 1000, np.uint64)

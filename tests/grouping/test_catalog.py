@@ -1,3 +1,4 @@
+import dataclasses
 import importlib
 import re
 from pathlib import Path
@@ -19,7 +20,7 @@ def test_a_near_miss_gets_a_suggestion():
 
 
 def test_a_name_unlike_any_gets_the_list():
-    with pytest.raises(UnknownNameError, match="expected one of 'd-choices', 'key', 'pkg'"):
+    with pytest.raises(UnknownNameError, match=r"expected one of 'bounded', 'cg', .*'key'"):
         unskew.grouping("zzz", 10)
 
 
@@ -57,6 +58,19 @@ def test_every_scheme_of_the_package_is_in_the_catalogue():
 @pytest.mark.parametrize("module", [unskew, package])
 def test_all_names_what_exists(module):
     assert [name for name in module.__all__ if not hasattr(module, name)] == []
+
+
+@pytest.mark.parametrize(("name", "scheme"), CATALOG.items())
+def test_every_scheme_has_a_section_that_names_its_parameters(name, scheme):
+    text = (ROOT / "docs" / "groupings.md").read_text()
+    in_common, _, sections = text.partition(f"\n## {next(iter(CATALOG))}\n")
+
+    section = f"\n## {next(iter(CATALOG))}\n{sections}".split(f"\n## {name}\n")[1].split("\n## ")[0]
+
+    parameters = {field.name for field in dataclasses.fields(scheme)} - {"n_workers"}
+    known = section + in_common
+    assert [each for each in parameters if f"`{each}`" not in known] == []
+    assert all(f"*{word}" in section for word in ("From", "Costs", "Take it", "Deviation"))
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/groupings.md"])

@@ -2,7 +2,14 @@ import numpy as np
 import pytest
 
 from unskew.errors import InvalidInputError, InvalidTypeError, SnapshotMismatchError
-from unskew.hashing.arrays import MAX_WEIGHT, as_hashes, as_readonly, as_weights, check_arrays
+from unskew.hashing.arrays import (
+    MAX_WEIGHT,
+    as_hashes,
+    as_readonly,
+    as_times,
+    as_weights,
+    check_arrays,
+)
 
 
 def test_hashes_are_taken_without_a_copy():
@@ -200,3 +207,48 @@ def test_a_missing_array_is_refused():
         SnapshotMismatchError, match=r"arrays is \['keys'\]; expected \['keys', 'loads'\]"
     ):
         check_arrays({"keys": EXPECTED["keys"]}, EXPECTED)
+
+
+def test_no_times_are_an_empty_array():
+    assert as_times(None, 5).tolist() == []
+
+
+@pytest.mark.parametrize("time", [7, 7.0, np.float32(7), np.int64(7)])
+def test_one_time_is_that_of_all(time):
+    assert as_times(time, 3).tolist() == [7.0] * 3
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint64, np.float32, np.float64])
+def test_times_of_any_real_type_become_read_only_doubles(dtype):
+    checked = as_times(np.array([0, 3, 2], dtype), 3)
+
+    assert checked.dtype == np.float64
+    assert checked.tolist() == [0.0, 3.0, 2.0]
+    assert not checked.flags.writeable
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -1.0])
+def test_a_time_that_is_none_is_refused_with_its_position(bad):
+    with pytest.raises(InvalidInputError, match=rf"`times` is {bad} at position 1; pass seconds"):
+        as_times(np.array([0.0, bad, bad]), 3)
+    with pytest.raises(InvalidInputError, match=rf"`times` is {bad} at position 0; pass seconds"):
+        as_times(bad, 3)
+
+
+@pytest.mark.parametrize("times", [[1.0, 2.0], "now", True, np.True_, 1j])
+def test_times_that_are_neither_an_array_nor_a_number_are_refused(times):
+    with pytest.raises(InvalidTypeError, match=f"`times` is a {type(times).__name__};"):
+        as_times(times, 2)
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, "M8[s]", "m8[s]", object, "U3"])
+def test_times_that_are_no_real_numbers_are_refused(dtype):
+    with pytest.raises(InvalidTypeError, match=r"`times` is an array of .*pass seconds as numbers"):
+        as_times(np.zeros(2, dtype), 2)
+
+
+def test_a_time_for_each_tuple_is_needed():
+    with pytest.raises(InvalidInputError, match="`times` has 3 values for 2 tuples"):
+        as_times(np.ones(3), 2)
+    with pytest.raises(InvalidInputError, match="`times` has 2 dimensions"):
+        as_times(np.ones((2, 1)), 2)

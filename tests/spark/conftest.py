@@ -26,6 +26,8 @@ def spark(tmp_path_factory):
             "spark.sql.warehouse.dir": str(warehouse),
             # Not the number of cores, so that a test notices which of the two it depends on.
             "spark.sql.shuffle.partitions": 3,
+            # It asks for the caller of every function of every column, for messages of errors.
+            "spark.python.sql.dataFrameDebugging.enabled": False,
         },
     )
     yield session

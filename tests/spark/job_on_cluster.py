@@ -28,8 +28,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from tests.frames import ROW, everything, multiset
-from tests.spark.operations import OPERATIONS, differences
+from tests.frames import ROW, multiset
+from tests.spark.operations import OPERATIONS, all_differences
 from tests.spark.processes import executors, jvm_flags, wait_for
 from unskew.grouping.base import Grouping, GroupingSpec, Router, Trait
 from unskew.grouping.w_choices import WChoices
@@ -269,9 +269,7 @@ class _Kill:
 
 def main(folder: Path, cases: list[Case]) -> None:
     spark = cluster(folder)
-    sample = everything()
-    frame = sample.frame(spark)
-    compared = {name: differences(frame, sample.keys, each) for name, each in OPERATIONS.items()}
+    compared = all_differences(spark)
     spark.conf.set("spark.sql.shuffle.partitions", WORKERS)
     outcomes = [survive(spark, folder, case) for case in cases]
     spark.stop()

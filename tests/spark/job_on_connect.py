@@ -18,8 +18,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 import unskew
-from tests.frames import ROW, everything
-from tests.spark.operations import OPERATIONS, differences
+from tests.frames import ROW, everything, in_one_job
+from tests.spark.operations import OPERATIONS, UNLIKE, all_differences, differences
 from unskew.spark.sketches import DistinctCount
 
 WORKER = "_unskew_worker"
@@ -37,8 +37,13 @@ def misplaced(spark):
     for grouping in unskew.groupings():
         spread = unskew.repartition(frame, 3, "key", grouping=grouping, keep_worker=True)
         placed = spread.withColumn("partition", F.spark_partition_id())
-        counts[grouping] = list(placed.agg(elsewhere, F.count("*"), F.max(WORKER)).first())
-    return counts
+        counts[grouping] = placed.agg(
+            elsewhere.alias("elsewhere"), F.count("*").alias("rows"), F.max(WORKER).alias("last")
+        )
+    return {
+        grouping: list(table.to_pylist()[0].values())
+        for grouping, table in in_one_job(counts).items()
+    }
 
 
 def exchanges(spark):
@@ -138,15 +143,13 @@ def refusals(spark):
 def main(address):
     spark = SparkSession.builder.remote(address).getOrCreate()
     sample = everything()
-    frame = sample.frame(spark)
-    nothing = frame.where(F.col(ROW) < 0)
+    nothing = sample.frame(spark).where(F.col(ROW) < 0)
     answer = {
         "frame": type(unskew.repartition(spark.range(3), 3, "id")).__module__,
-        "differences": {
-            name: differences(frame, sample.keys, each) for name, each in OPERATIONS.items()
-        },
+        "differences": all_differences(spark),
         "differences of nothing": {
-            name: differences(nothing, sample.keys, each) for name, each in OPERATIONS.items()
+            name: differences(nothing, sample.keys, each, UNLIKE)
+            for name, each in OPERATIONS.items()
         },
         "misplaced": misplaced(spark),
         "exchanges": exchanges(spark),

@@ -6,16 +6,17 @@ Connect server, and on a cluster whose executors are killed.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import pandas as pd
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 import unskew
-from tests.frames import ROW, multiset
+from tests.frames import ROW, everything, in_one_job, multiset, plain
+from unskew.grouping.base import Trait
 from unskew.window import Count, Many, Sum
 
 
@@ -89,12 +90,53 @@ OPERATIONS = {
 }
 
 
-def differences(frame: DataFrame, keys: list[str], operation: Operation) -> dict[str, list[int]]:
+ROUTED = ("repartition", "aggregate")
+"""The quickest with and without a merge: where groupings run that differ in their routes alone."""
+UNLIKE = list(
+    {
+        unskew.grouping(name, 2).spec.traits & ~Trait.ELASTIC: name for name in unskew.groupings()
+    }.values()
+)
+"""A grouping of each combination of traits: Spark's side asks a grouping for nothing else, and
+whether it is elastic is settled before a row is routed."""
+
+
+def all_differences(spark: SparkSession) -> dict[str, dict[str, dict[str, list[int]]]]:
+    """Compare every operation over keys of every sort, and every grouping over one of them."""
+    wide, narrow = everything(), plain()
+    wide_frame, narrow_frame = wide.frame(spark), narrow.frame(spark)
+    return {
+        "operations": {
+            name: differences(wide_frame, wide.keys, each, UNLIKE)
+            for name, each in OPERATIONS.items()
+        },
+        "groupings": {
+            name: differences(narrow_frame, narrow.keys, OPERATIONS[name], unskew.groupings())
+            for name in ROUTED
+        },
+    }
+
+
+def check_all(found: dict[str, dict[str, dict[str, list[int]]]]) -> None:
+    """Check that there are rows, and no difference."""
+    assert found["operations"].keys() == OPERATIONS.keys()
+    for sort, groupings in (("operations", UNLIKE), ("groupings", unskew.groupings())):
+        for name, compared in found[sort].items():
+            assert set(compared) == set(groupings), name
+            for grouping, (sparks_own, our_own, common) in compared.items():
+                assert (sparks_own, our_own) == (0, 0), (name, grouping)
+                assert common > 0
+
+
+def differences(
+    frame: DataFrame, keys: list[str], operation: Operation, groupings: Iterable[str]
+) -> dict[str, list[int]]:
     """Count the rows that Spark alone gives, that we alone give, and that both give."""
-    expected = multiset(operation.spark(frame, keys, 3).toArrow())
-    counts = {}
-    for grouping in unskew.groupings():
-        found = multiset(operation.ours(frame, keys, 3, grouping).toArrow())
-        both = expected & found
-        counts[grouping] = [each.total() for each in (expected - found, found - expected, both)]
-    return counts
+    frames = {name: operation.ours(frame, keys, 3, name) for name in groupings}
+    expected, *found = map(
+        multiset, in_one_job({"Spark": operation.spark(frame, keys, 3)} | frames).values()
+    )
+    return {
+        name: [each.total() for each in (expected - rows, rows - expected, expected & rows)]
+        for name, rows in zip(frames, found, strict=True)
+    }

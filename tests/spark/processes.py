@@ -40,7 +40,7 @@ def environment(folder: Path) -> dict[str, str]:
         **({} if java.java_home is None else {"JAVA_HOME": str(java.java_home)}),
         "PYSPARK_DRIVER_PYTHON": sys.executable,
         "PYSPARK_PYTHON": sys.executable,
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": f"{ROOT / 'src'}{os.pathsep}{ROOT}",
         "SPARK_HOME": str(home),
         "SPARK_LOCAL_DIRS": str(folder / "local"),
         "SPARK_LOCAL_IP": LOOPBACK,

@@ -11,7 +11,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as F
 
 import unskew
-from tests.frames import everything, multiset, samples
+from tests.frames import everything, in_one_job, multiset, samples
 from tests.spark.watching import plan
 from unskew.errors import (
     InvalidInputError,
@@ -58,15 +58,24 @@ def rows_in_partitions(frame):
     return {row.at: row.rows for row in frame.mapInArrow(count, "at int, rows long").collect()}
 
 
+@pytest.fixture(scope="module")
+def placed(skewed):
+    """The rows with their partitions, by every grouping."""
+    spread = {
+        name: unskew.repartition(skewed, 7, "key", grouping=name, keep_worker=True)
+        for name in unskew.groupings()
+    }
+    for frame in spread.values():
+        assert frame.columns == [*skewed.columns, WORKER]
+    partition = F.spark_partition_id().alias("partition")
+    # All columns, as all go through the shuffle.
+    return in_one_job({name: frame.select("*", partition) for name, frame in spread.items()})
+
+
 @pytest.mark.parametrize("grouping", unskew.groupings())
-def test_the_worker_of_a_row_is_its_partition(skewed, grouping):
-    spread = unskew.repartition(skewed, 7, "key", grouping=grouping, keep_worker=True)
+def test_the_worker_of_a_row_is_its_partition(placed, grouping):
+    found = placed[grouping]
 
-    found = spread.select(
-        WORKER, F.spark_partition_id().alias("partition"), "row", "key", "weight", "payload"
-    ).toArrow()
-
-    assert spread.columns == [*skewed.columns, WORKER]
     assert found[WORKER].to_pylist() == found["partition"].to_pylist()
     assert set(found[WORKER].to_pylist()) == set(range(7))
     assert sorted(found["row"].to_pylist()) == list(range(ROWS))
@@ -135,6 +144,22 @@ def test_weights_are_what_is_even(spark):
     for weight in ("weight", F.col("weight").cast("decimal(10,2)") * 3):
         assert uneven(unskew.repartition(frame, n, F.lit(1), weight=weight)) <= 1.05
     assert uneven(unskew.repartition(frame, n, F.lit(1))) > 1.5, "else weights change nothing"
+
+
+@pytest.mark.parametrize("grouping", ["consistent", "bounded", "cg", "key-groups"])
+def test_a_faster_worker_gets_more_rows(skewed, grouping):
+    spread = unskew.repartition(skewed, 4, "row", grouping=grouping, capacities=[1, 1, 2, 4])
+
+    counts = rows_in_partitions(spread)
+
+    shares = [counts[at] / ROWS for at in range(4)]
+    assert shares == pytest.approx([1 / 8, 1 / 8, 2 / 8, 4 / 8], rel=0.3)
+
+
+def test_one_partition_may_have_a_capacity(skewed):
+    spread = unskew.repartition(skewed, 1, "key", grouping="bounded", capacities=[3])
+
+    assert rows_in_partitions(spread) == {0: ROWS}
 
 
 def test_a_groupby_on_worker_and_key_needs_no_second_shuffle(skewed):
@@ -369,9 +394,36 @@ class TestBadInput:
             ({"grouping": 3}, "pass a name"),
             ({"grouping": unskew.grouping("pkg", 3), "capacities": [1, 1, 2]}, "to the grouping"),
             ({"keep_worker": "yes"}, "expected True or False"),
+            ({"capacities": [1, 1, 2]}, "'w-choices' takes all workers for equally fast; .*'cg'"),
+            ({"grouping": "cg", "capacities": [1, 1]}, "has 2 values for 3 workers"),
+            ({"grouping": "cg", "capacities": [1, 0, 1]}, "`capacities` is 0 for worker 1"),
         ],
-        ids=["unknown name", "other size", "no grouping", "capacities twice", "no flag"],
+        ids=[
+            "unknown name",
+            "other size",
+            "no grouping",
+            "capacities twice",
+            "no flag",
+            "no capacities taken",
+            "too few capacities",
+            "no capacity",
+        ],
     )
     def test_settings_that_make_no_sense_are_refused(self, frame, more, message):
         with pytest.raises(unskew.UnskewError, match=message):
             unskew.repartition(frame, 3, "id", **more)
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ({"grouping": "w-choice"}, "no grouping is called 'w-choice'; did you mean"),
+            ({"grouping": unskew.grouping("pkg", 2)}, "one for 1 workers"),
+            ({"grouping": 3}, "pass a name"),
+            ({"capacities": [2]}, "'w-choices' takes all workers for equally fast"),
+            ({"grouping": "cg", "capacities": [1, 1]}, "has 2 values for 1 workers"),
+            ({"grouping": "cg", "capacities": [0]}, "`capacities` is 0 for worker 0"),
+        ],
+    )
+    def test_what_makes_no_sense_is_refused_for_one_partition_too(self, frame, more, message):
+        with pytest.raises(unskew.UnskewError, match=message):
+            unskew.repartition(frame, 1, "id", **more)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from pyspark.sql import functions as F
 
 import unskew
-from tests.frames import PLACE, PLACES, ROW, everything
+from tests.frames import PLACE, PLACES, ROW, everything, in_one_job
 from tests.spark.watching import plan
 from unskew.spark.replay import replayable
 
@@ -69,10 +69,9 @@ def test_rows_that_may_change_places_are_sorted(spark, scan, bucketed):
 @given(st.permutations(range(everything().table.num_rows)))
 def test_routes_do_not_depend_on_the_order_behind_a_shuffle(spark, order):
     sample = everything()
-    found = [
+    found = in_one_job(
         {
-            row[ROW]: row["_unskew_worker"]
-            for row in unskew.repartition(
+            name: unskew.repartition(
                 spark.createDataFrame(table)
                 # Rows that cannot be hashed as they are, too.
                 .withColumn("pairs", F.create_map(F.col(ROW), F.col("text")))
@@ -82,14 +81,16 @@ def test_routes_do_not_depend_on_the_order_behind_a_shuffle(spark, order):
                 3,
                 F.lit("one hot key"),
                 keep_worker=True,
-            )
-            .select(ROW, "_unskew_worker")
-            .collect()
+            ).select(ROW, "_unskew_worker")
+            for name, table in {"one": sample.table, "other": sample.table.take(order)}.items()
         }
-        for table in (sample.table, sample.table.take(order))
+    )
+    workers = [
+        dict(zip(table[ROW].to_pylist(), table["_unskew_worker"].to_pylist(), strict=True))
+        for table in found.values()
     ]
-    assert found[0] == found[1]
-    assert len(set(found[0].values())) == 3
+    assert workers[0] == workers[1]
+    assert len(set(workers[0].values())) == 3
 
 
 @pytest.mark.parametrize(

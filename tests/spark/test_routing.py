@@ -16,7 +16,18 @@ COMPILED = [
 ]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
+def keys(spark):
+    """A skewed stream of keys, a few of them null, on one partition."""
+    ranks = np.random.default_rng(3).zipf(1.4, TUPLES)
+    texts = [None if rank % 50 == 0 else f"key-{rank}" for rank in ranks.tolist()]
+    return spark.createDataFrame(pa.table({"key": texts})).coalesce(1)
+
+
+GROUPINGS = {name: unskew.grouping(name, 7, seed=5) for name in unskew.groupings()}
+
+
+@pytest.fixture(scope="module")
 def small_batches(spark):
     setting = "spark.sql.execution.arrow.maxRecordsPerBatch"
     before = spark.conf.get(setting)
@@ -26,35 +37,32 @@ def small_batches(spark):
 
 
 @pytest.fixture(scope="module")
-def keys(spark):
-    """A skewed stream of keys, a few of them null, on one partition."""
-    ranks = np.random.default_rng(3).zipf(1.4, TUPLES)
-    texts = [None if rank % 50 == 0 else f"key-{rank}" for rank in ranks.tolist()]
-    return spark.createDataFrame(pa.table({"key": texts})).coalesce(1)
+def routes(small_batches, keys):
+    """The keys with their workers by every grouping, and the number of the batch: one job."""
+    kinds = ", ".join(f"`{name}` int" for name in GROUPINGS)
 
-
-@pytest.mark.parametrize("name", unskew.groupings())
-def test_a_route_made_on_spark_is_the_route_made_here(small_batches, keys, name):
-    grouping = unskew.grouping(name, 7, seed=5)
-
-    @F.arrow_udf("struct<worker int, batch int>")
+    @F.arrow_udf(f"struct<{kinds}, batch int>")
     def route(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        router = grouping.build()
+        routers = [grouping.build() for grouping in GROUPINGS.values()]
         for number, hashes in enumerate(batches):
-            workers = pa.array(router.route(hashes.to_numpy()))
+            workers = [pa.array(router.route(hashes.to_numpy())) for router in routers]
             numbers = pa.array([number] * len(hashes), pa.int32())
-            yield pa.StructArray.from_arrays([workers, numbers], ["worker", "batch"])
+            yield pa.StructArray.from_arrays([*workers, numbers], [*GROUPINGS, "batch"])
 
     route = route.asNondeterministic()  # else the optimizer may run it twice
     made = keys.select("key", route(F.xxhash64("key")).alias("made")).toArrow()
-    workers = made["made"].combine_chunks().field("worker")
-    batches = made["made"].combine_chunks().field("batch")
-
-    expected = grouping.build().route(unskew.hash_keys(made["key"]))
-    assert workers.to_pylist() == expected.tolist()
     assert made["key"].null_count > 0
-    assert len(set(workers.to_pylist())) == 7
-    assert max(batches.to_pylist()) == TUPLES // BATCH
+    made = made.flatten()
+    assert max(made["made.batch"].to_pylist()) == TUPLES // BATCH
+    return made
+
+
+@pytest.mark.parametrize("name", GROUPINGS)
+def test_a_route_made_on_spark_is_the_route_made_here(routes, name):
+    workers = routes[f"made.{name}"].to_pylist()
+
+    assert workers == GROUPINGS[name].build().route(unskew.hash_keys(routes["key"])).tolist()
+    assert len(set(workers)) == 7
 
 
 def test_workers_never_compile_what_is_in_the_cache(spark, keys, monkeypatch):

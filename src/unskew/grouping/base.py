@@ -25,7 +25,7 @@ from typing import ClassVar
 from unskew.checks import check_whole
 from unskew.errors import InvalidInputError, InvalidTypeError
 from unskew.grouping.snapshot import Snapshot
-from unskew.hashing.arrays import as_hashes, as_weights, check_arrays
+from unskew.hashing.arrays import as_hashes, as_times, as_weights, check_arrays
 from unskew.hashing.candidates import MAX_WORKERS
 from unskew.hashing.mix import GOLDEN
 from unskew.typing import AnyArray, KeyHashes, Weights, Workers
@@ -41,6 +41,8 @@ class Trait(Flag):
     """A route depends on the tuples before it, not on the key alone."""
     COMPILED = auto()
     """Routing needs a compiled kernel, and so Numba in the process."""
+    ELASTIC = auto()
+    """Workers may differ in capacity, and come and go: see `unskew.grouping.elastic`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,17 +114,24 @@ class Router(ABC):
         self.grouping = grouping
         self._state = state
 
-    def route(self, hashes: KeyHashes, weights: AnyArray | None = None) -> Workers:
+    def route(
+        self,
+        hashes: KeyHashes,
+        weights: AnyArray | None = None,
+        times: AnyArray | float | None = None,
+    ) -> Workers:
         """Give every tuple a worker, in order.
 
         ``hashes`` are 64-bit key hashes (`unskew.hashing.hash_keys`, or Spark's ``xxhash64``).
         ``weights`` says what each tuple costs, where the scheme counts load; 1 if not given.
+        ``times`` says when each tuple came, or all of them, in seconds from any fixed moment, where
+        the scheme has a clock; if not given, its clock stands still.
         """
         checked = as_hashes(hashes)
         if not len(checked):
             raise InvalidInputError("hashes", "is empty", "pass at least one tuple")
         costs = as_weights(weights, len(checked))
-        return self._route(checked, costs)
+        return self._route_at(checked, costs, as_times(times, len(checked)))
 
     def snapshot(self) -> Snapshot:
         """Return what ``grouping.build(resume=...)`` needs to go on from here."""
@@ -134,6 +143,10 @@ class Router(ABC):
         check_arrays(arrays, self._state)
         for name, array in self._state.items():
             array[:] = arrays[name]
+
+    def _route_at(self, hashes: KeyHashes, weights: Weights, times: Weights) -> Workers:  # noqa: ARG002
+        """Route a checked batch; for the few schemes that have a clock."""
+        return self._route(hashes, weights)
 
     @abstractmethod
     def _route(self, hashes: KeyHashes, weights: Weights) -> Workers:

@@ -7,11 +7,18 @@ from typing import Any
 
 import numpy as np
 
-from unskew.errors import UnknownNameError
-from unskew.grouping.base import Grouping
+from unskew.errors import InvalidInputError, UnknownNameError
+from unskew.grouping.base import Grouping, Trait
+from unskew.grouping.bounded import BoundedLoads
+from unskew.grouping.cg import ConsistentGrouping
+from unskew.grouping.consistent import ConsistentHashing
 from unskew.grouping.d_choices import DChoices
+from unskew.grouping.explicit import Explicit
+from unskew.grouping.fish import Fish
 from unskew.grouping.key import KeyGrouping
+from unskew.grouping.key_groups import KeyGroups
 from unskew.grouping.pkg import PartialKeyGrouping
+from unskew.grouping.porc import PowerOfRandomChoices
 from unskew.grouping.round_robin import RoundRobin
 from unskew.grouping.shuffle import ShuffleGrouping
 from unskew.grouping.two_choices import TwoChoices
@@ -25,14 +32,21 @@ CATALOG: dict[str, type[Grouping]] = {
     "d-choices": DChoices,
     "w-choices": WChoices,
     "round-robin": RoundRobin,
+    "consistent": ConsistentHashing,
+    "bounded": BoundedLoads,
+    "porc": PowerOfRandomChoices,
+    "cg": ConsistentGrouping,
+    "fish": Fish,
+    "explicit": Explicit,
+    "key-groups": KeyGroups,
 }
 
 
 def groupings() -> tuple[str, ...]:
     """Return the names of all schemes.
 
-    >>> groupings()
-    ('key', 'shuffle', 'two-choices', 'pkg', 'd-choices', 'w-choices', 'round-robin')
+    >>> groupings()[:4]
+    ('key', 'shuffle', 'two-choices', 'pkg')
     """
     return tuple(CATALOG)
 
@@ -46,11 +60,26 @@ def grouping(name: str, n_workers: int, **parameters: Any) -> Grouping:
     scheme = CATALOG.get(name)
     if scheme is None:
         raise UnknownNameError("grouping", name, CATALOG)
+    if "capacities" in parameters and Trait.ELASTIC not in scheme.spec.traits:
+        raise InvalidInputError(
+            "capacities",
+            f"is given, and {name!r} takes all workers for equally fast",
+            f"leave it out, or take {' or '.join(map(repr, with_trait(Trait.ELASTIC)))}",
+        )
     known = [field.name for field in dataclasses.fields(scheme) if field.name != "n_workers"]
     for parameter in parameters:
         if parameter not in known:
             raise UnknownNameError(f"parameter of {name!r}", parameter, known)
     return scheme(n_workers, **parameters)
+
+
+def with_trait(trait: Trait) -> tuple[str, ...]:
+    """Return the names of the schemes that have a trait.
+
+    >>> "key" in with_trait(Trait.SPLITS_KEYS)
+    False
+    """
+    return tuple(name for name, scheme in CATALOG.items() if trait in scheme.spec.traits)
 
 
 def warm_up() -> None:

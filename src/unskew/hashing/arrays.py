@@ -53,6 +53,30 @@ def as_weights(weights: Any, length: int) -> Weights:
     return as_readonly(array)
 
 
+def as_times(times: Any, length: int) -> Weights:
+    """Return the time of each tuple, from that of all or of each; empty where none is given."""
+    if times is None:
+        return as_readonly(_ALL_ONE)
+    if isinstance(times, int | float | np.integer | np.floating) and not isinstance(times, bool):
+        times = np.full(length, times, np.float64)
+    array = _one_dimension("times", times)
+    if array.dtype.kind not in "iuf":
+        raise InvalidTypeError("times", f"an array of {array.dtype}", "pass seconds as numbers")
+    if len(array) != length:
+        raise InvalidInputError(
+            "times", f"has {len(array)} values for {length} tuples", "pass one for each, or for all"
+        )
+    array = array.astype(np.float64, copy=False)
+    wrong = np.flatnonzero(~((array >= 0) & (array < np.inf)))
+    if wrong.size:
+        raise InvalidInputError(
+            "times",
+            f"is {array[wrong[0]]} at position {wrong[0]}",
+            "pass seconds from 0 up, counted from any fixed moment",
+        )
+    return as_readonly(array)
+
+
 def _one_dimension(name: str, values: Any) -> AnyArray:
     if not isinstance(values, np.ndarray):
         raise InvalidTypeError(name, f"a {type(values).__name__}", "pass a 1-D NumPy array")

@@ -56,6 +56,7 @@ def new_order(size: int) -> Order:
 def renew(order: Order, numbers: Numbers) -> None:
     """Start over, after numbers changed otherwise than by growing."""
     order.span[:] = 0
+    order.value[0] = 0.0
     order.whole[0] = bool(np.all(numbers == np.floor(numbers)))
     if not order.whole[0]:
         use_heap(numbers, order)

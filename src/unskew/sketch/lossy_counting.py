@@ -53,25 +53,29 @@ def _count_lossy(
     entries: _Entries, hashes: KeyHashes, weights: Weights, epsilon: float, start: int
 ) -> int:
     """Count from tuple ``start`` on; returns where it stopped for want of room, or the end."""
+    total = entries.total[0]
+    closed = np.floor(epsilon * total)
     for i in range(start, hashes.shape[0]):
         weight = weights[i] if weights.shape[0] else 1.0
-        closed = np.floor(epsilon * entries.total[0])
         slot = find(entries.table, entries.keys, hashes[i])
         if slot >= 0:
             entries.counts[slot] += weight
         elif weight > 0.0:
             slot = np.int64(entries.size[0])
             if slot == entries.keys.shape[0]:
+                entries.total[0] = total
                 return i
             entries.keys[slot] = hashes[i]
             entries.counts[slot] = weight
             entries.errors[slot] = closed
             entries.size[0] += 1
             insert(entries.table, hashes[i], slot)
-        entries.total[0] += weight
-        now_closed = np.floor(epsilon * entries.total[0])
+        total += weight
+        now_closed = np.floor(epsilon * total)
         if now_closed > closed:
             _evict(entries, now_closed)
+            closed = now_closed
+    entries.total[0] = total
     return len(hashes)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql import functions as F
 
-from unskew.checks import check_flag, check_whole
+from unskew.checks import check_capacities, check_flag, check_whole
 from unskew.grouping.base import Grouping
 from unskew.hashing.candidates import MAX_WORKERS
 from unskew.spark.frames import WORKER, require_batch, require_groupable, resolve
@@ -47,7 +47,8 @@ def repartition(
     weight
         What a row costs, where rows do not cost the same: a number from 0 up.
     capacities
-        The relative speeds of the workers, for groupings that take them.
+        The relative speeds of the workers, one for each partition, where the grouping takes them;
+        one that takes all workers for equally fast refuses them.
     keep_worker
         Keep the column ``_unskew_worker``. A ``groupBy`` on it and the keys needs no second
         shuffle.
@@ -58,11 +59,19 @@ def repartition(
     columns = resolve(df, keys)
     require_groupable(df, columns)
     cost = None if weight is None else weight_column(df, weight)
-    if n == 1:  # no choice to make, and no grouping for it: what is asked for is checked for two
-        pair = None if capacities is None else [*capacities] * 2
-        as_grouping(grouping, 1 if isinstance(grouping, Grouping) else 2, pair)
+    if n == 1:  # no choice to make
+        _check_for_one(grouping, capacities)
         spread = df.withColumn(WORKER, F.lit(0)).repartitionById(1, WORKER)
     else:
         chosen = as_grouping(grouping, n, capacities)
         spread = with_worker(df, chosen, columns, cost).repartitionById(n, WORKER)
     return spread if keep_worker else spread.drop(WORKER)
+
+
+def _check_for_one(grouping: str | Grouping, capacities: Sequence[float] | None) -> None:
+    """Refuse what is refused for more workers: of one alone, no grouping can be made."""
+    speeds = check_capacities(capacities, 1)
+    if isinstance(grouping, str):
+        as_grouping(grouping, 2, speeds and (*speeds, 1.0))
+    else:
+        as_grouping(grouping, 1, capacities)
