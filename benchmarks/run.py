@@ -2,7 +2,7 @@
 
 Prints tables and writes what was measured to ``results.json`` beside this file, or, with
 ``--quick``, to ``results-quick.json``. Sections that are not run keep what they had there.
-``python -m benchmarks.page`` then writes the tables into ``docs/benchmarks.md``.
+``python -m benchmarks.page`` then writes the tables into the pages under ``docs``.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any
 from rich.console import Console
 
 SECTIONS = (
-    "speed", "fidelity", "bounds", "capacities", "fish", "gedik", "sketches",
+    "speed", "fidelity", "bounds", "capacities", "fish", "gedik", "waterline", "sketches",
     "cold_start", "startup", "on_spark",
 )  # fmt: skip
 RESULTS = Path(__file__).with_name("results.json")

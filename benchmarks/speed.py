@@ -25,7 +25,7 @@ SKEW = 1.4
 TIMES_KEY = {
     "pkg": 4.0, "d-choices": 15.0, "w-choices": 15.0, "round-robin": 15.0,
     "consistent": 5.0,
-    "bounded": 20.0, "porc": 20.0, "cg": 20.0, "fish": 20.0,
+    "bounded": 20.0, "porc": 20.0, "cg": 20.0, "fish": 20.0, "waterline": 30.0,
 }  # fmt: skip
 GROWTH = {"d-choices": 8.0, "porc": 4.0}
 USUAL_GROWTH = 2.0

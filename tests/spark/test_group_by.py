@@ -168,7 +168,7 @@ def test_no_part_is_longer_than_allowed(skewed):
             {"longest": [partials["longest"].max()], "parts": [partials["parts"].sum()]}
         )
 
-    made = unskew.group_by(skewed, F.lit(1), workers=2).apply_in_pandas(
+    made = unskew.group_by(skewed, F.lit(1), workers=2, grouping="shuffle").apply_in_pandas(
         longest, "longest long, parts long", merge=all_of_them, max_rows_per_call=70
     )
 

@@ -118,7 +118,7 @@ def test_one_partition_holds_all_rows(skewed):
     assert [row[WORKER] for row in spread.select(WORKER).distinct().collect()] == [0]
 
 
-@pytest.mark.parametrize("grouping", ["w-choices", "shuffle"])
+@pytest.mark.parametrize("grouping", ["waterline", "w-choices", "shuffle"])
 def test_partitions_of_a_skewed_frame_are_even(skewed, grouping):
     n = 8
 
@@ -131,7 +131,7 @@ def test_partitions_of_a_skewed_frame_are_even(skewed, grouping):
 
 def test_weights_are_what_is_even(spark):
     n = 5
-    # Heavy rows come in turn with n: counted by rows, one worker would get them all.
+    # All heavy rows are of one key of n: counted by rows, one worker would get them all.
     frame = spark.range(10_000, numPartitions=1).withColumn(
         "weight", F.when(F.col("id") % n == 0, 100).otherwise(1)
     )
@@ -142,8 +142,9 @@ def test_weights_are_what_is_even(spark):
         return max(found) / (sum(found) / n)
 
     for weight in ("weight", F.col("weight").cast("decimal(10,2)") * 3):
-        assert uneven(unskew.repartition(frame, n, F.lit(1), weight=weight)) <= 1.05
-    assert uneven(unskew.repartition(frame, n, F.lit(1))) > 1.5, "else weights change nothing"
+        assert uneven(unskew.repartition(frame, n, F.col("id") % n, weight=weight)) <= 1.05
+    unweighed = unskew.repartition(frame, n, F.col("id") % n)
+    assert uneven(unweighed) > 1.5, "else weights change nothing"
 
 
 @pytest.mark.parametrize("grouping", ["consistent", "bounded", "cg", "key-groups"])

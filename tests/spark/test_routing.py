@@ -1,3 +1,4 @@
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -7,6 +8,7 @@ from pyspark.sql import functions as F
 
 import unskew
 from unskew.grouping.base import Trait
+from unskew.spark.route import routed
 
 TUPLES = 5_000
 # Several batches a task: the router must go on from one to the next.
@@ -43,10 +45,11 @@ def routes(small_batches, keys):
 
     @F.arrow_udf(f"struct<{kinds}, batch int>")
     def route(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        routers = [grouping.build() for grouping in GROUPINGS.values()]
-        for number, hashes in enumerate(batches):
-            workers = [pa.array(router.route(hashes.to_numpy())) for router in routers]
-            numbers = pa.array([number] * len(hashes), pa.int32())
+        columns = ((hashes.to_numpy(),) for hashes in batches)
+        streams = zip(GROUPINGS.values(), itertools.tee(columns, len(GROUPINGS)), strict=True)
+        answers = [routed(grouping.build(), stream) for grouping, stream in streams]
+        for number, workers in enumerate(zip(*answers, strict=True)):
+            numbers = pa.array([number] * len(workers[0]), pa.int32())
             yield pa.StructArray.from_arrays([*workers, numbers], [*GROUPINGS, "batch"])
 
     route = route.asNondeterministic()  # else the optimizer may run it twice

@@ -122,6 +122,39 @@ def test_a_route_that_depends_on_the_batch_breaks_batching():
     )
 
 
+def looking_ahead(route, **arguments):
+    """Make a grouping that says it decides 700 tuples together."""
+
+    @dataclass(frozen=True, slots=True)
+    class Ahead(type(broken(route, **arguments))):
+        @property
+        def block(self):
+            return 700
+
+    _again.grouping = Ahead
+    return Ahead(10)
+
+
+def by_most_in_block(_router, hashes, _weights, n):
+    out = np.empty(len(hashes), np.int32)
+    for at in range(0, len(hashes), 700):
+        keys, counts = np.unique(hashes[at : at + 700], return_counts=True)
+        out[at : at + 700] = keys[counts.argmax()] % np.uint64(n)
+    return out
+
+
+def test_a_scheme_that_looks_ahead_may_decide_block_by_block():
+    check_grouping(looking_ahead(by_most_in_block))
+    expect("batching", broken(by_most_in_block))
+
+
+def test_a_route_that_depends_on_the_batch_beyond_its_block_breaks_batching():
+    expect(
+        "batching",
+        looking_ahead(lambda _r, h, _w, n: ((by_hash(h, n) + len(h) // 700) % n).astype(np.int32)),
+    )
+
+
 class Forgetful(Router):
     """Counts its tuples beside the state, where no snapshot carries them."""
 

@@ -17,6 +17,7 @@ from unskew.grouping.shuffle import ShuffleGrouping
 from unskew.grouping.snapshot import Snapshot
 from unskew.grouping.two_choices import TwoChoices
 from unskew.grouping.w_choices import WChoices
+from unskew.grouping.waterline import Waterline
 
 __all__ = [
     "CATALOG",
@@ -39,6 +40,7 @@ __all__ = [
     "Trait",
     "TwoChoices",
     "WChoices",
+    "Waterline",
     "grouping",
     "groupings",
 ]

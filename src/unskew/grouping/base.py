@@ -8,7 +8,9 @@ What a router promises, and `unskew.testing.check_grouping` holds it to:
 
 - every tuple gets exactly one worker in [0, n_workers);
 - the same grouping, snapshot, source and tuples give the same routes, on any machine, however
-  the tuples are cut into batches;
+  the tuples are cut into batches; a scheme that looks ahead decides a *block* of tuples together,
+  counted from the begin of each call, and there the stream may be cut at multiples of
+  ``grouping.block``;
 - ``route(a); route(b)`` gives b the same routes as ``route(a)``, ``snapshot()``,
   ``build(resume=...)``, ``route(b)``;
 - what it holds does not grow with the number of keys;
@@ -87,6 +89,15 @@ class Grouping(ABC):
             resume.must_fit(self.spec.name, self.n_workers)
             router.restore(resume.arrays)
         return router
+
+    @property
+    def block(self) -> int:
+        """How many tuples are decided together: give a router that many at once, if it can be.
+
+        1 for a scheme that decides tuple by tuple. A call with fewer is a block by itself, so a
+        stream that is cut elsewhere is routed just as lawfully, but not in the same way.
+        """
+        return 1
 
     @property
     def splits_keys(self) -> bool:

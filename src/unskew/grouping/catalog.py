@@ -23,6 +23,7 @@ from unskew.grouping.round_robin import RoundRobin
 from unskew.grouping.shuffle import ShuffleGrouping
 from unskew.grouping.two_choices import TwoChoices
 from unskew.grouping.w_choices import WChoices
+from unskew.grouping.waterline import Waterline
 
 CATALOG: dict[str, type[Grouping]] = {
     "key": KeyGrouping,
@@ -39,6 +40,7 @@ CATALOG: dict[str, type[Grouping]] = {
     "fish": Fish,
     "explicit": Explicit,
     "key-groups": KeyGroups,
+    "waterline": Waterline,
 }
 
 

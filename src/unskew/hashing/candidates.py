@@ -14,6 +14,7 @@ addition.
 
 from __future__ import annotations
 
+import functools
 import math
 
 import numpy as np
@@ -23,7 +24,7 @@ from unskew.checks import check_whole
 from unskew.errors import InvalidParameterError
 from unskew.hashing.arrays import as_hashes
 from unskew.hashing.mix import Word, mix, salt_of, spread
-from unskew.typing import KeyHashes, Workers
+from unskew.typing import AnyArray, KeyHashes, Workers
 
 MAX_WORKERS = 2**31 - 1
 _32 = np.uint64(32)
@@ -50,6 +51,7 @@ def step_of(mixed: Word, prime: np.uint64) -> Word:
     return (((mix(mixed) >> _32) * (prime - _ONE)) >> _32) + _ONE
 
 
+@functools.cache
 def prime_for(n: int) -> np.uint64:
     """Return the first prime not below n - 1: the length of the walk."""
     prime = max(2, n - 1)
@@ -93,19 +95,29 @@ def candidate(hashes: KeyHashes, i: int, seed: int, n: int) -> Workers:
         mixed = spread(hashes[at : at + _CHUNK], salt)
         chosen = first_of(mixed, size)
         if i > 0:
-            chosen = (chosen + _ONE + _offsets(mixed, i - 1, n)) % size
+            chosen = (chosen + _ONE + _offsets(mixed, np.array(i - 1, np.uint64), n)) % size
         workers[at : at + _CHUNK] = chosen
     return workers
 
 
-def _offsets(mixed: KeyHashes, position: int, n: int) -> KeyHashes:
-    """Return element ``position`` of each key's permutation of [0, n - 1)."""
+def _offsets(mixed: KeyHashes, positions: KeyHashes, n: int) -> KeyHashes:
+    """Return one element of each key's permutation of [0, n - 1)."""
     start = second_offset(mixed, np.uint64(n))
-    if position == 0:
+    if not positions.any():
         return start
     prime = prime_for(n)
     step = step_of(mixed, prime)
-    offsets = (start + np.uint64(position) * step) % prime
+    offsets = (start + positions * step) % prime
     while (outside := np.flatnonzero(offsets >= np.uint64(n - 1))).size:
         offsets[outside] = (start[outside] + offsets[outside] * step[outside]) % prime
     return offsets
+
+
+def candidates_at(mixed: KeyHashes, first: AnyArray, positions: AnyArray | int, n: int) -> AnyArray:
+    """Return F_{position + 1} of keys whose spread hashes and F_1 are known. No JIT.
+
+    A scheme may choose F_1 otherwise than evenly; the others are then the same distance behind it.
+    """
+    at = np.broadcast_to(np.asarray(positions), mixed.shape)
+    offsets = _offsets(mixed, np.maximum(at, 1).astype(np.uint64) - _ONE, n).astype(np.int64)
+    return np.where(at == 0, first, (first + 1 + offsets) % n)

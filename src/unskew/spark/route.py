@@ -7,9 +7,11 @@ same rows in the same way, on any executor.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as F
 
@@ -20,11 +22,12 @@ from unskew.grouping.catalog import grouping as grouping_by_name
 from unskew.spark.frames import WORKER
 from unskew.spark.replay import replayable
 from unskew.spark.weight import checked_weights
+from unskew.typing import AnyArray, Workers
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame
 
-DEFAULT_GROUPING = "w-choices"
+DEFAULT_GROUPING = "waterline"
 
 
 def as_grouping(
@@ -73,9 +76,8 @@ def _as_rows(df: DataFrame) -> DataFrame:
 
 def _plain(grouping: Grouping) -> Callable[[Iterator[pa.Array]], Iterator[pa.Array]]:
     def route(batches: Iterator[pa.Array]) -> Iterator[pa.Array]:
-        router = _start(grouping)
-        for hashes in batches:
-            yield _routed(router, hashes, None)
+        columns = ((hashes.to_numpy(),) for hashes in batches)
+        return routed(_start(grouping), columns)
 
     return route
 
@@ -84,9 +86,8 @@ def _weighted(
     grouping: Grouping,
 ) -> Callable[[Iterator[tuple[pa.Array, pa.Array]]], Iterator[pa.Array]]:
     def route(batches: Iterator[tuple[pa.Array, pa.Array]]) -> Iterator[pa.Array]:
-        router = _start(grouping)
-        for hashes, weights in batches:
-            yield _routed(router, hashes, weights)
+        columns = ((hashes.to_numpy(), checked_weights(weights)) for hashes, weights in batches)
+        return routed(_start(grouping), columns)
 
     return route
 
@@ -100,11 +101,39 @@ def _start(grouping: Grouping) -> Router:
     return grouping.build(source=task.partitionId())
 
 
-def _routed(router: Router, hashes: pa.Array, weights: pa.Array | None) -> pa.Array:
-    if not len(hashes):
-        return pa.array([], pa.int32())
-    costs = None if weights is None else checked_weights(weights)
-    workers = router.route(hashes.to_numpy(), costs)
+def routed(router: Router, batches: Iterator[tuple[AnyArray, ...]]) -> Iterator[pa.Array]:
+    """Route a task's rows in whole blocks, however they come, and answer batch for batch.
+
+    Batches wait until a block is full, and their rows wait for them in the JVM. The last block of
+    a task may be short.
+    """
+    block = router.grouping.block
+    lengths: deque[int] = deque()
+    waiting: list[tuple[AnyArray, ...]] = []
+    rows = 0
+    done = np.empty(0, np.int32)
+    for batch in batches:
+        lengths.append(len(batch[0]))
+        waiting.append(batch)
+        rows += lengths[-1]
+        if whole := rows - rows % block:
+            columns = [np.concatenate(column) for column in zip(*waiting, strict=True)]
+            done = np.append(done, _checked(router, *(column[:whole] for column in columns)))
+            waiting = [tuple(column[whole:] for column in columns)]
+            rows -= whole
+        while lengths and lengths[0] <= len(done):
+            yield pa.array(done[: lengths[0]])
+            done = done[lengths.popleft() :]
+    if rows:
+        columns = [np.concatenate(column) for column in zip(*waiting, strict=True)]
+        done = np.append(done, _checked(router, *columns))
+    for length in lengths:
+        yield pa.array(done[:length])
+        done = done[length:]
+
+
+def _checked(router: Router, hashes: AnyArray, weights: AnyArray | None = None) -> Workers:
+    workers = router.route(hashes, weights)
     # Spark takes ids modulo n and null as 0: behind the shuffle a wrong one would not show.
     if (
         len(workers) != len(hashes)
@@ -112,7 +141,7 @@ def _routed(router: Router, hashes: pa.Array, weights: pa.Array | None) -> pa.Ar
         or workers.max() >= router.grouping.n_workers
     ):
         raise BrokenLawError("conservation", router.grouping, "a worker outside of [0, n)")
-    return pa.array(workers)
+    return workers
 
 
 def never_splitting() -> str:

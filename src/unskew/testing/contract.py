@@ -112,7 +112,13 @@ def _determinism(grouping: Grouping, hashes: KeyHashes, weights: Any) -> None:
 
 
 def _batching(grouping: Grouping, hashes: KeyHashes, weights: Any, batches: Batches) -> None:
-    """Law 6: how the stream is cut into batches does not matter."""
+    """Law 6: how the stream is cut into batches does not matter, blocks being left whole."""
+    block = grouping.block
+    if block > 1:  # repeat the stream, so that there are cuts between blocks
+        length = 2 * block + len(hashes)
+        hashes = np.resize(hashes, length)
+        weights = None if weights is None else np.resize(weights, length)
+        batches = _cut(hashes, weights, (block, 2 * block))
     whole = grouping.build(source=1).route(hashes, weights)
     router = grouping.build(source=1)
     parts = np.concatenate([router.route(*batch) for batch in batches])
