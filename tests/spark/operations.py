@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -41,7 +42,9 @@ TOLD = f"{ROW} long, told string"
 
 def told(key, rows):
     """Say which rows came with which key. Of 0.0 and -0.0 in one group, either is the key."""
-    return pd.DataFrame({ROW: rows[ROW], "told": repr(key).replace("-0.", "0.")})
+    # Arrays as lists: NumPy would make room for the sign in all the elements.
+    parts = [each.tolist() if isinstance(each, np.ndarray) else each for each in key]
+    return pd.DataFrame({ROW: rows[ROW], "told": repr(parts).replace("-0.", "0.")})
 
 
 def told_in_arrow(key, rows):

@@ -376,26 +376,14 @@ class TestBadInput:
         ("more", "message"),
         [
             ({"grouping": "w-choice"}, "no grouping is called 'w-choice'; did you mean"),
-            ({"grouping": unskew.grouping("pkg", 4)}, "one for 1 workers"),
-            ({"grouping": 3}, "pass a name"),
-            ({"grouping": "pkg", "capacities": [1.0]}, "no parameter of 'pkg' is called 'capac"),
-            ({"weight": "pairs"}, "`weight` is of type"),
-        ],
-        ids=["unknown name", "other size", "no grouping", "capacities", "weight"],
-    )
-    def test_one_partition_is_no_reason_to_take_anything(self, frame, more, message):
-        with pytest.raises(unskew.UnskewError, match=message):
-            unskew.repartition(frame, 1, "id", **more)
-
-    @pytest.mark.parametrize(
-        ("more", "message"),
-        [
-            ({"grouping": "w-choice"}, "no grouping is called 'w-choice'; did you mean"),
             ({"grouping": unskew.grouping("pkg", 4)}, "one for 3 workers"),
             ({"grouping": 3}, "pass a name"),
             ({"grouping": unskew.grouping("pkg", 3), "capacities": [1, 1, 2]}, "to the grouping"),
             ({"keep_worker": "yes"}, "expected True or False"),
-            ({"capacities": [1, 1, 2]}, "'w-choices' takes all workers for equally fast; .*'cg'"),
+            (
+                {"grouping": "w-choices", "capacities": [1, 1, 2]},
+                "'w-choices' takes all workers for equally fast; .*'cg'",
+            ),
             ({"grouping": "cg", "capacities": [1, 1]}, "has 2 values for 3 workers"),
             ({"grouping": "cg", "capacities": [1, 0, 1]}, "`capacities` is 0 for worker 1"),
         ],
@@ -420,7 +408,8 @@ class TestBadInput:
             ({"grouping": "w-choice"}, "no grouping is called 'w-choice'; did you mean"),
             ({"grouping": unskew.grouping("pkg", 2)}, "one for 1 workers"),
             ({"grouping": 3}, "pass a name"),
-            ({"capacities": [2]}, "'w-choices' takes all workers for equally fast"),
+            ({"grouping": "pkg", "capacities": [2]}, "'pkg' takes all workers for equally fast"),
+            ({"weight": "pairs"}, "`weight` is of type"),
             ({"grouping": "cg", "capacities": [1, 1]}, "has 2 values for 1 workers"),
             ({"grouping": "cg", "capacities": [0]}, "`capacities` is 0 for worker 0"),
         ],

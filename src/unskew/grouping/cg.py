@@ -116,6 +116,11 @@ class ConsistentGrouping(ElasticGrouping):
         """The number of virtual workers."""
         return round(self.alpha * self.n_workers)
 
+    @property
+    def block(self) -> int:
+        """How many tuples the scheme within decides together."""
+        return self.on_virtual_workers().block
+
     def on_virtual_workers(self) -> Grouping:
         """Return the scheme that spreads tuples over the virtual workers."""
         from unskew.grouping.catalog import grouping  # which imports this module
