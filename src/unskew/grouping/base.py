@@ -155,7 +155,12 @@ class Router(ABC):
         for name, array in self._state.items():
             array[:] = arrays[name]
 
-    def _route_at(self, hashes: KeyHashes, weights: Weights, times: Weights) -> Workers:  # noqa: ARG002
+    def _route_at(
+        self,
+        hashes: KeyHashes,
+        weights: Weights,
+        times: Weights,  # noqa: ARG002 - most schemes have no clock
+    ) -> Workers:
         """Route a checked batch; for the few schemes that have a clock."""
         return self._route(hashes, weights)
 
